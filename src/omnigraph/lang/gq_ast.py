@@ -210,11 +210,15 @@ class ReadBody:
 
 @dataclass(frozen=True, slots=True)
 class Assignment:
-    """``property: value`` in an insert or update."""
+    """``property: value`` in an insert or update.
+
+    With ``node_type`` it is ``to: { type: "Post", id: "7" }``: the node at an end of an edge, whose id is the value.
+    """
 
     property: Name
     value: Expr
     span: Span = field(compare=False)
+    node_type: Expr | None = None
 
 
 @dataclass(frozen=True, slots=True)

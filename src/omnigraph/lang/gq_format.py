@@ -294,6 +294,8 @@ def _part(part: _Part) -> str:
         case Parameter(variable, type_ref):
             inside = ", ".join(f"{name.text}: {spell_type(field)}" for name, field in part.fields)
             return f"${variable.name}: {f'[{{ {inside} }}]' if inside else spell_type(type_ref)}"
+        case Assignment(name, value, _, node_type) if node_type is not None:
+            return f"{name.text}: {{ type: {spell_expression(node_type)}, id: {spell_expression(value)} }}"
         case PropertyMatch(name, value) | Assignment(name, value):
             return f"{name.text}: {spell_expression(value)}"
         case Projection(expression, alias):

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from enum import Enum
 
 from omnigraph.query.expressions import ConstantValue, Expr, Ranking
+from omnigraph.schema.ir import Pair
 from omnigraph.schema.types import PropertyType
 
 
@@ -38,14 +39,14 @@ ONE_HOP = HopRange(1, 1)
 
 @dataclass(frozen=True, slots=True)
 class VisibleEdges:
-    """Predicates that the edges of a walk satisfy, and the nodes at both of their ends; they read ``OWNER``.
+    """Predicates that the edges of a walk and the nodes at their ends, by type, satisfy; they read ``OWNER``."""
 
-    ``source`` and ``target`` are about the stored ends of the edge, whatever the direction of the walk.
-    """
-
-    source: Expr
     edge: Expr
-    target: Expr
+    nodes: tuple[tuple[str, Expr], ...]
+
+    def node(self, type_name: str) -> Expr:
+        """The predicate of the nodes of a type; the edge type must have it at an end."""
+        return next(predicate for name, predicate in self.nodes if name == type_name)
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,6 +91,8 @@ class Expand:
     columns: tuple[str, ...] = ()
     edge_columns: tuple[str, ...] = ()
     visible: VisibleEdges | None = None
+    pair: Pair | None = None
+    """The types of ``source`` and ``target``, if the edge table has a column for types."""
 
     @property
     def new_variable(self) -> str:
@@ -109,6 +112,7 @@ class ShortestPath:
     path_variable: str
     wants_nodes: bool = False
     visible: VisibleEdges | None = None
+    pair: Pair | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -293,7 +297,10 @@ class InsertNode:
 
 @dataclass(frozen=True, slots=True)
 class InsertEdge:
-    """Inserts an edge between two node ids; ``keeps`` as for nodes."""
+    """Inserts an edge between two node ids; ``keeps`` as for nodes.
+
+    The types are those of the nodes, for ends that may have several; None if the statement does not name them.
+    """
 
     type_name: str
     source: Expr
@@ -301,6 +308,8 @@ class InsertEdge:
     assignments: tuple[AssignmentIR, ...]
     keeps: bool = False
     returning: tuple[Column, ...] = ()
+    source_type: Expr | None = None
+    target_type: Expr | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,7 +17,10 @@ class Rule(Enum):
     UNKNOWN_INTERFACE = ("S103", "`implements` names an interface that does not exist")
     INTERFACE_TYPE_CLASH = ("S104", "a node declares a property with another type than its interface")
     INTERFACES_DISAGREE = ("S105", "two interfaces bring the same property with different semantics")
-    UNKNOWN_ENDPOINT = ("S106", "an edge starts or ends at something that is not a node type")
+    UNKNOWN_ENDPOINT = (
+        "S106",
+        "an edge starts or ends at something that is neither a node type nor an interface of one",
+    )
     EDGE_CASE_COLLISION = ("S107", "two edge types differ only in upper and lower case")
     SYSTEM_COLUMN = ("S108", "a property has the name of a system column of the storage")
     ENTITY_FIELD = ("S109", "a property has the name of a field that every node or edge has")
@@ -43,6 +46,7 @@ class Rule(Enum):
     MERGE_POLICY = ("S127", "`@merge` names an unknown policy")
     MERGE_TYPE = ("S128", "the merge policy does not fit the type of the property")
     MERGE_ON_KEY = ("S129", "a key property cannot have a merge policy")
+    TOO_MANY_ENDS = ("S130", "an edge type connects more pairs of node types than the limit")
 
     RENAME_UNKNOWN = ("S131", "`@rename_from` names something the accepted schema does not have")
     RENAME_KIND = ("S132", "`@rename_from` names a type of another kind")

@@ -12,6 +12,9 @@ from typing import assert_never
 
 from omnigraph.schema.types import PropertyType
 
+Pair = tuple[str, str]
+"""The source and the target of an edge, as names of types."""
+
 
 class TypeKind(StrEnum):
     """The three kinds of declared types, in the order in which ids are assigned."""
@@ -136,17 +139,28 @@ class NodeIR:
     description: str | None = None
     instruction: str | None = None
     annotations: tuple[CustomAnnotation, ...] = ()
+    tag: str | None = None
+    """The word for this type in edge tables (``schema.ends``); None if it is the name."""
+
+    @property
+    def stored_tag(self) -> str:
+        return self.name if self.tag is None else self.tag
 
 
 @dataclass(frozen=True, slots=True)
 class EdgeIR:
-    """An edge type between two node types; ``card_min`` and ``card_max`` count edges per source node."""
+    """An edge type; ``card_min`` and ``card_max`` count edges per source node.
+
+    ``ends`` are the declared pairs, sorted; a name is that of a node type, or of an interface for all types that
+    implement it. ``tagged`` has an item for the sources and one for the targets: None if the table has no column for
+    their types, else the tag of the edges without a value there. An end that had one type at first and then several
+    has such edges; ``ALWAYS_TAGGED`` if there are none.
+    """
 
     id: int
     incarnation: int
     name: str
-    source: str
-    target: str
+    ends: tuple[Pair, ...]
     card_min: int
     card_max: int | None
     properties: tuple[PropertyIR, ...]
@@ -154,6 +168,7 @@ class EdgeIR:
     description: str | None = None
     instruction: str | None = None
     annotations: tuple[CustomAnnotation, ...] = ()
+    tagged: tuple[str | None, str | None] = (None, None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,7 +176,7 @@ class SchemaIR:
     """An accepted schema. Types are sorted by name.
 
     The first schema of the graph counted its ids up to ``next_id``; ``retired`` are ids that were given later and are
-    no longer in use.
+    no longer in use. ``retired_tags`` are those of dropped node types that tables of edges may hold.
     """
 
     domain: str
@@ -170,6 +185,7 @@ class SchemaIR:
     nodes: tuple[NodeIR, ...]
     edges: tuple[EdgeIR, ...]
     retired: tuple[int, ...] = ()
+    retired_tags: tuple[str, ...] = ()
 
 
 TypeIR = InterfaceIR | NodeIR | EdgeIR

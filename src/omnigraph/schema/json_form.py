@@ -1,7 +1,8 @@
 """The stored JSON form of an accepted schema, and the two hashes of it.
 
 ``digest`` identifies a stored schema, ids included. ``shape_hash`` identifies its meaning: two texts that differ in
-order, comments, rename hints or history have the same shape. Writers write ``VERSION``; readers refuse any other.
+order, comments, rename hints or history have the same shape. Writers write the lowest version that can hold a schema;
+readers refuse any other.
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ from omnigraph.schema.ir import (
     UniqueConstraint,
     types_of,
 )
-from omnigraph.schema.json_reader import FORMAT, VERSION, from_json
+from omnigraph.schema.json_reader import FORMAT, VERSION, VERSION_OF_ENDS, from_json
 from omnigraph.schema.types import PropertyType
 
 __all__ = [
@@ -45,19 +46,29 @@ __all__ = [
 
 JsonObject = dict[str, object]
 
+_OF_HISTORY = ("id", "incarnation", "tag", "tagged")
+"""Fields that follow from the history of a type, not from its declaration."""
+
 
 def to_json(schema: SchemaIR) -> JsonObject:
     """The complete JSON form."""
     return {
         "format": FORMAT,
-        "version": VERSION,
+        "version": VERSION if all(_is_simple(edge, schema) for edge in schema.edges) else VERSION_OF_ENDS,
         "domain": schema.domain,
         "next_id": schema.next_id,
         "interfaces": [_type_json(interface) for interface in schema.interfaces],
         "nodes": [_type_json(node) for node in schema.nodes],
         "edges": [_type_json(edge) for edge in schema.edges],
         **({"retired": list(schema.retired)} if schema.retired else {}),
+        **({"retired_tags": list(schema.retired_tags)} if schema.retired_tags else {}),
     }
+
+
+def _is_simple(edge: EdgeIR, schema: SchemaIR) -> bool:
+    """True if an edge type connects one node type with one: the only form of version 1."""
+    nodes = {node.name for node in schema.nodes}
+    return len(edge.ends) == 1 and nodes.issuperset(edge.ends[0]) and edge.tagged == (None, None)
 
 
 def canonical(value: Mapping[str, object]) -> str:
@@ -98,7 +109,7 @@ def _sha256(text: str) -> str:
 
 def _shape(type_json: JsonObject) -> JsonObject:
     """The JSON form without ids, and with the members of keys and unique tuples sorted by name instead of by id."""
-    shape = {name: value for name, value in type_json.items() if name not in ("id", "incarnation")}
+    shape = {name: value for name, value in type_json.items() if name not in _OF_HISTORY}
     properties, constraints = type_json["properties"], type_json["constraints"]
     assert isinstance(properties, list) and isinstance(constraints, list)
     shape["properties"] = [{name: value for name, value in prop.items() if name != "id"} for prop in properties]
@@ -131,13 +142,21 @@ def _type_json(type_: TypeIR) -> JsonObject:
         case InterfaceIR():
             return {"kind": "interface", **shared}
         case NodeIR():
-            return {"kind": "node", **shared, **_notes_json(type_), "implements": list(type_.implements)}
+            tag = {} if type_.tag is None else {"tag": type_.tag}
+            return {"kind": "node", **shared, **_notes_json(type_), "implements": list(type_.implements), **tag}
         case EdgeIR():
-            ends = {"source": type_.source, "target": type_.target}
             card = {"card_min": type_.card_min, "card_max": type_.card_max}
-            return {"kind": "edge", **shared, **_notes_json(type_), **ends, **card}
+            return {"kind": "edge", **shared, **_notes_json(type_), **_ends_json(type_), **card}
         case _:
             assert_never(type_)
+
+
+def _ends_json(edge: EdgeIR) -> JsonObject:
+    ends: JsonObject = {"ends": [list(pair) for pair in edge.ends]}
+    if len(edge.ends) == 1:
+        [(source, target)] = edge.ends
+        ends = {"source": source, "target": target}
+    return ends if edge.tagged == (None, None) else {**ends, "tagged": list(edge.tagged)}
 
 
 def _notes_json(type_: NodeIR | EdgeIR) -> JsonObject:

@@ -19,6 +19,7 @@ from omnigraph.schema.ir import (
     KeyConstraint,
     MergePolicy,
     NodeIR,
+    Pair,
     PropertyIR,
     RangeConstraint,
     SchemaIR,
@@ -28,6 +29,8 @@ from omnigraph.schema.types import PropertyType
 
 FORMAT: Final = "omnigraph.schema"
 VERSION: Final = 1
+VERSION_OF_ENDS: Final = 2
+"""The version of schemas with an edge type over an interface or several node types."""
 
 Member = TypeVar("Member", bound=Enum)
 
@@ -43,6 +46,7 @@ def from_json(data: Mapping[str, object]) -> SchemaIR:
         tuple(_node(item) for item in fields.objects("nodes")),
         tuple(_edge(item) for item in fields.objects("edges")),
         fields.integers("retired") if "retired" in data else (),
+        fields.texts("retired_tags") if "retired_tags" in data else (),
     )
 
 
@@ -50,9 +54,10 @@ def _check_version(data: Mapping[str, object]) -> None:
     """Refuse other formats and versions."""
     if data.get("format") != FORMAT:
         raise InputError(f"this is not a stored schema: its format is {data.get('format')!r}, not {FORMAT!r}")
-    if data.get("version") != VERSION:
+    if data.get("version") not in (VERSION, VERSION_OF_ENDS):
         raise InputError(
-            f"the schema is stored in version {data.get('version')!r}, but only version {VERSION} is supported",
+            f"the schema is stored in version {data.get('version')!r}, but only versions {VERSION} and "
+            f"{VERSION_OF_ENDS} are supported",
             hint="use a newer version of omnigraph",
         )
 
@@ -74,6 +79,9 @@ class _Fields:
         if name not in self._data:
             raise InputError(f"the stored schema is damaged: {self._place}.{name} is missing")
         return self._data[name]
+
+    def has(self, name: str) -> bool:
+        return name in self._data
 
     def text(self, name: str) -> str:
         value = self.raw(name)
@@ -146,6 +154,7 @@ def _node(fields: _Fields) -> NodeIR:
         fields.optional_text("description"),
         fields.optional_text("instruction"),
         _annotations(fields),
+        fields.optional_text("tag") if fields.has("tag") else None,
     )
 
 
@@ -154,8 +163,7 @@ def _edge(fields: _Fields) -> EdgeIR:
         fields.integer("id"),
         fields.integer("incarnation"),
         fields.text("name"),
-        fields.text("source"),
-        fields.text("target"),
+        _ends(fields),
         fields.integer("card_min"),
         None if fields.raw("card_max") is None else fields.integer("card_max"),
         _properties(fields),
@@ -163,7 +171,29 @@ def _edge(fields: _Fields) -> EdgeIR:
         fields.optional_text("description"),
         fields.optional_text("instruction"),
         _annotations(fields),
+        _tagged(fields),
     )
+
+
+def _ends(fields: _Fields) -> tuple[Pair, ...]:
+    if not fields.has("ends"):
+        return ((fields.text("source"), fields.text("target")),)
+    found: list[Pair] = []
+    for pair in fields.items("ends"):
+        match pair:
+            case [str(source), str(target)]:
+                found.append((source, target))
+            case _:
+                raise InputError(f"the stored schema is damaged: {pair!r:.60} is not a pair of types")
+    return tuple(found)
+
+
+def _tagged(fields: _Fields) -> tuple[str | None, str | None]:
+    match fields.items("tagged") if fields.has("tagged") else [None, None]:
+        case [(str() | None) as source, (str() | None) as target]:
+            return source, target
+        case other:
+            raise InputError(f"the stored schema is damaged: {other!r:.60} is not a pair of tags")
 
 
 def _properties(fields: _Fields) -> tuple[PropertyIR, ...]:

@@ -16,6 +16,7 @@ from omnigraph.engine.export.origin import Origin
 from omnigraph.engine.export.result import ExportedFile
 from omnigraph.engine.snapshot import Snapshot
 from omnigraph.rows.arrow_types import Entity, row_bytes
+from omnigraph.rows.ends.references import shown_batch
 from omnigraph.rows.limits import BATCH_BYTES, BATCH_ROWS
 from omnigraph.storage.tables.scan import scan
 
@@ -55,7 +56,7 @@ class TypeRows:
                 ahead_bytes=AHEAD_BYTES,
                 fragments=self.fragments,
             )
-            yield CountedRows(batches, progress)
+            yield CountedRows((shown_batch(self.entity, batch) for batch in batches), progress)
 
 
 def write_rows(

@@ -20,6 +20,7 @@ from omnigraph.exec.visibility.rows import VisibleRows
 from omnigraph.query import expressions as ir
 from omnigraph.query.standalone.row_filter import compile_filter, equals
 from omnigraph.rows.arrow_types import Entity, table_schema
+from omnigraph.rows.ends.references import shown_batch, shown_names
 from omnigraph.rows.results import python_rows
 from omnigraph.schema.types import PropertyType
 from omnigraph.storage.tables.scan import scan
@@ -77,7 +78,7 @@ class EntityView(Tabular, Displayed):
 
     def select(self, *names: str) -> EntityView:
         """Only some columns, in that order."""
-        known = table_schema(self.entity).names
+        known = shown_names(self.entity, table_schema(self.entity).names)
         for name in names:
             if name not in known:
                 hint = did_you_mean(name, known) or f"its columns are {', '.join(known)}"
@@ -136,7 +137,8 @@ class EntityView(Tabular, Displayed):
         with self.snapshot.reading():
             stored = scan(self.snapshot.store, pin, read, self._divided.stored, blobs_as_bytes=True, batch_rows=size)
             # The data rules come first: a filter that may fail never sees a hidden entity.
-            yield from map(self._divided.matching, map(self._inside, stored))
+            shown = (shown_batch(self.entity, self._inside(batch)) for batch in stored)
+            yield from map(self._divided.matching, shown)
 
     def _inside(self, batch: pa.RecordBatch) -> pa.RecordBatch:
         return batch if self.visible is None else batch.filter(pa.array(self.visible.mask(self.entity, batch)))
@@ -144,7 +146,8 @@ class EntityView(Tabular, Displayed):
     def column_types(self) -> dict[str, PropertyType]:
         """The columns that a filter may name."""
         properties = self.entity.properties
-        keys = [name for name in table_schema(self.entity).names if name not in properties]
+        names = shown_names(self.entity, table_schema(self.entity).names)
+        keys = [name for name in names if name not in properties]
         return {**dict.fromkeys(keys, ir.TEXT), **{name: prop.type for name, prop in properties.items()}}
 
     def _sliced(self, start: int, stop: int) -> EntityView:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 from omnigraph.lang import gq_ast as ast
@@ -20,17 +21,10 @@ from omnigraph.query.variables import replace_rankings
 def plan_union(context: Context, body: ast.ReadBody) -> tuple[Operator, tuple[Column, ...]] | None:
     """The operators and columns of a polymorphic read; None if an error was reported."""
     check_reads(context, body)
-    patterns = None if context.diagnostics.has_errors else expand(context, body)
+    patterns = None if context.diagnostics.has_errors else expand(context, body.clauses)
     if patterns is None:
         return None
-    # A variable whose type is the same everywhere is like any other one.
-    varying = frozenset(
-        name for name in patterns[0].types if len({pattern.types.get(name) for pattern in patterns}) > 1
-    )
-    interfaces = {name: properties for name, (_, properties) in interfaces_of(context, body.clauses).items()}
-    polymorphic = varying | interfaces.keys()
-    shared = {name: _shared(context, {pattern.types[name] for pattern in patterns}) for name in varying}
-    own = replace(context, interfaces={**shared, **interfaces})
+    own, polymorphic = polymorphic_context(context, body.clauses, patterns)
     reads: list[CheckedRead] = []
     for pattern in patterns:
         read = _check(own, body, pattern, polymorphic)
@@ -40,6 +34,19 @@ def plan_union(context: Context, body: ast.ReadBody) -> tuple[Operator, tuple[Co
     if len(reads) == 1:
         return lower_read(reads[0])
     return lower_union(context, body, reads)
+
+
+def polymorphic_context(
+    context: Context, clauses: tuple[ast.Clause, ...], patterns: Sequence[Pattern]
+) -> tuple[Context, frozenset[str]]:
+    """The context of the concrete patterns, and the variables whose type is not the same everywhere."""
+    names = dict.fromkeys(name for pattern in patterns for name in pattern.types)
+    types = {name: {pattern.types[name] for pattern in patterns if name in pattern.types} for name in names}
+    # A variable whose type is the same everywhere is like any other one.
+    varying = frozenset(name for name, found in types.items() if len(found) > 1)
+    interfaces = {name: properties for name, (_, properties) in interfaces_of(context, clauses).items()}
+    shared = {name: _shared(context, types[name]) for name in varying}
+    return replace(context, interfaces={**shared, **interfaces}), varying | interfaces.keys()
 
 
 def _check(context: Context, body: ast.ReadBody, pattern: Pattern, polymorphic: frozenset[str]) -> CheckedRead | None:

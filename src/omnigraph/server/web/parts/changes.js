@@ -7,6 +7,9 @@ const CLASSES = { insert: "plus", update: "tilde", delete: "minus" };
 const WORDS = { insert: "inserted", update: "updated", delete: "deleted" };
 const SHOWN_MAX = 300;
 
+/** The node at an end of an edge: an id, or a type and an id where edges have ends of several types. */
+const endText = (end) => (typeof end === "object" ? `${end.type}:${end.id}` : end);
+
 /** @param {{change: any}} props */
 function Change({ change }) {
   const side = change.after ?? change.before;
@@ -15,7 +18,7 @@ function Change({ change }) {
   const cells = change.op === "update" ? change.changed ?? Object.keys(side.properties).filter(differs) : [];
   return html`<li>
     <strong class=${CLASSES[change.op]} title=${WORDS[change.op]}>${SIGNS[change.op]}</strong> ${" "}
-    ${ends ? html`${ends.from} → ${ends.to} <span class="quiet">${change.id}</span>` : change.id}
+    ${ends ? html`${endText(ends.from)} → ${endText(ends.to)} <span class="quiet">${change.id}</span>` : change.id}
     ${cells.length > 0 &&
     html`<div class="cells">
       ${cells.map((name) => html`<span class="quiet">${name}</span><span><del>${text(change.before.properties[name])}</del> → <ins>${text(change.after.properties[name])}</ins></span>`)}

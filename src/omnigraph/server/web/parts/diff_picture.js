@@ -16,7 +16,7 @@ function bubbles(diff, catalog) {
   const note = (table) => (table ? [["+", table.inserted], ["~", table.updated], ["-", table.deleted]].filter(([, n]) => Number(n) > 0).map(([sign, n]) => sign + count(n)).join(" ") : "");
   const edges = catalog.edges
     .filter((type) => tables.has(`edge:${type.name}`))
-    .map((type) => ({ source: type.source, target: type.target, label: `${type.name} ${note(tables.get(`edge:${type.name}`))}` }));
+    .flatMap((type) => type.ends.map((ends) => ({ ...ends, label: `${type.name} ${note(tables.get(`edge:${type.name}`))}` })));
   const named = new Set(edges.flatMap((edge) => [edge.source, edge.target]));
   const nodes = catalog.nodes
     .filter((type) => tables.has(`node:${type.name}`) || named.has(type.name))
@@ -42,7 +42,8 @@ function entities(diff, catalog, around, conflicts) {
   for (const change of diff.changes.filter((item) => item.kind === "edge")) {
     const { from, to } = (change.after ?? change.before).endpoints;
     const { source, target } = ends.get(change.type.name);
-    edges.set(`${change.type.name}/${change.id}`, { source: context(source, from), target: context(target, to), label: change.type.name, sign: SIGNS[change.op] });
+    const [start, end] = [[source, from], [target, to]].map(([type, node]) => (typeof node === "object" ? context(node.type, node.id) : context(type, node)));
+    edges.set(`${change.type.name}/${change.id}`, { source: start, target: end, label: change.type.name, sign: SIGNS[change.op] });
   }
   const captions = new Map(around.nodes.map((node) => [`${node.type}/${node.id}`, node.caption]));
   for (const edge of around.edges) {

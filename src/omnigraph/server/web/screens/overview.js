@@ -12,7 +12,7 @@ const BRANCHES_SHOWN = 12;
 /** The picture of a schema, and the table beside it. @param {{catalog: any}} props */
 function Schema({ catalog }) {
   const nodes = catalog.nodes.map((type, i) => ({ key: type.name, label: type.name, note: count(type.count), colour: i % 8 }));
-  const edges = catalog.edges.map((type) => ({ source: type.source, target: type.target, label: type.name }));
+  const edges = catalog.edges.flatMap((type) => type.ends.map((ends) => ({ ...ends, label: type.name })));
   return html`<section class="card" aria-label="Schema">
     <h2>Schema</h2>
     <${Picture} nodes=${nodes} edges=${edges} size=${18} gap=${150} label="The types of the graph" onPick=${(name) => go(link("browse", { type: name }))} />

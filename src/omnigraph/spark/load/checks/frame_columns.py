@@ -14,6 +14,7 @@ import pyarrow as pa
 from omnigraph.core.scalars import Scalar
 from omnigraph.rows.arrow_casts import WrongColumn, WrongValue, cast_column
 from omnigraph.rows.arrow_types import DST, ID, SRC, Entity
+from omnigraph.rows.ends.references import type_columns
 from omnigraph.rows.id_columns import id_column
 from omnigraph.rows.json_records import unfit_message
 from omnigraph.rows.omissions import Omissions
@@ -40,7 +41,7 @@ def check_frame(entity: Entity, columns: Mapping[str, DataType], omissions: Omis
         )
     )
     for name, kind in types.items():
-        is_end = name in (ID, SRC, DST)
+        is_end = name in (ID, SRC, DST, *type_columns(entity))
         if name not in entity.properties and not is_end:
             continue
         type_ = _TEXT if is_end else entity.properties[name].type

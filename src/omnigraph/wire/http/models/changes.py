@@ -24,11 +24,18 @@ class ChangeTypeOutput(Form):
     name: str
 
 
-class ChangeEndpointsOutput(Form):
-    """The ids of the nodes that an edge connects."""
+class ChangeNodeOutput(Form):
+    """A node at an end of edges that several types of nodes have."""
 
-    from_: str = Field(alias="from")
-    to: str
+    type: str
+    id: str
+
+
+class ChangeEndpointsOutput(Form):
+    """The nodes that an edge connects: their ids, with their types where an end has several."""
+
+    from_: str | ChangeNodeOutput = Field(alias="from")
+    to: str | ChangeNodeOutput
 
 
 class ChangeImageOutput(Form):
