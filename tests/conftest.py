@@ -5,6 +5,7 @@ the suite does not measure time. `fast` draws a tenth of the examples. `explore`
 them: HYPOTHESIS_PROFILE=explore.
 """
 
+import gc
 import os
 
 from hypothesis import HealthCheck, settings
@@ -23,3 +24,9 @@ settings.register_profile(
 settings.register_profile("fast", parent=settings.get_profile("ci"), max_examples=10)
 settings.register_profile("explore", deadline=None, max_examples=2_000, print_blob=True)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "ci"))
+
+
+def pytest_collection_finish() -> None:
+    """Exclude what collecting the tests allocated from garbage collection: it is millions of objects that stay."""
+    gc.collect()
+    gc.freeze()

@@ -11,6 +11,9 @@ KEY_DATABASE_BYTES: Final = 256 * 1024 * 1024
 """Memory of the database that checks ids, unique tuples and endpoints of a large load; the rest spills to disk. Twice
 as much made loads of ten million rows no faster."""
 
+KEYS_WAITING_BYTES_MAX: Final = KEY_DATABASE_BYTES
+"""Ids and places of one type that wait in memory for a statement that needs them: some ten million short ids."""
+
 KEY_DATABASE_BYTES_MAX: Final = 16 * KEY_DATABASE_BYTES
 """Maximum to which that memory is doubled when a statement runs out of it. No load of sixty million rows needed it."""
 

@@ -18,6 +18,7 @@ from omnigraph.rows.typed_rows import TypedRows
 from omnigraph.storage.stage import staging
 from omnigraph.write.load import bulk as bulk_load
 from omnigraph.write.load import fragments as bulk_fragments
+from omnigraph.write.load import keys
 from omnigraph.write.load.mode import LoadMode
 from tests.features.bulk.loading import lines, load_sources, through_disk
 from tests.support.tuning import retuned
@@ -109,6 +110,32 @@ def test_many_types_together_hold_no_more_than_one(graph: Graph) -> None:
     ):
         load_sources(graph, "main", {"big": records}, LoadMode.APPEND, batch_rows=2)
     assert 0 < peak < 2_000
+
+
+def test_a_first_load_of_sorted_nodes_needs_no_key_table(graph: Graph) -> None:
+    insert = keys.InputKeys._insert_waiting
+    inserted: list[int] = []
+
+    def watched(self: keys.InputKeys, table: keys.KeyTable) -> None:
+        inserted.append(table.written)
+        insert(self, table)
+
+    with through_disk(graph), patch.object(keys.InputKeys, "_insert_waiting", watched):
+        load_sources(graph, "main", {"first": [note(f"n{number}", "x") for number in range(10, 20)]}, LoadMode.APPEND)
+        assert inserted == []
+        with pytest.raises(KeyConflictError):
+            load_sources(graph, "main", {"again": [note("n15", "y"), note("n16", "y")]}, LoadMode.APPEND)
+        assert inserted == [2]
+        with pytest.raises(ViolationError, match="n3"):
+            load_sources(graph, "main", {"twice": [note("n3", "y"), note("n4", "y"), note("n3", "z")]}, LoadMode.APPEND)
+
+
+def test_a_type_waits_for_its_turn_while_the_fragment_of_another_is_open(graph: Graph) -> None:
+    records = [record for number in range(100) for record in (person(number), note(f"n{number}", "x"))]
+    with through_disk(graph, fragment_bytes=10_000, chunk_bytes=1):
+        load_sources(graph, "main", {"mixed": records}, LoadMode.APPEND, batch_rows=2)
+    assert len(lines(graph, "main")) == 200
+    assert len(data_files(graph)) == 2
 
 
 def test_input_is_read_once_and_goes_through_disk_from_the_limit_on(graph: Graph) -> None:

@@ -132,8 +132,7 @@ def _calls(action: Callable[[], object]) -> int:
             count += 1
 
     previous = sys.getprofile()
-    # Finalizers of what earlier tests left behind would be counted too.
-    gc.collect()
+    # A collection in between would run finalizers of what earlier tests left behind, and count their calls.
     gc.disable()
     sys.setprofile(note)
     try:

@@ -157,13 +157,14 @@ class GraphChecks:
 
     def add_existing(self, table: KeyTable, count: int) -> None:
         """Report existing ids as violations of their rows."""
+        if not count:
+            return
         rows = self.keys.run(
             f"SELECT k0, source, line FROM {table.name} t SEMI JOIN {table.found_name} f ON t.k0 = f.id "
             f'ORDER BY t."row" LIMIT {self.samples_max}'
         )
         found = (exists_violation(table.entity, id_, self.keys.place(at, line)) for id_, at, line in rows)
-        if count:
-            self.violations.add_group((ViolationCode.DUPLICATE_ID, table.entity.table_key, None), count, found)
+        self.violations.add_group((ViolationCode.DUPLICATE_ID, table.entity.table_key, None), count, found)
 
     def _check_unique_in_input(self, table: KeyTable, columns: Sequence[str]) -> None:
         if not _find_doubtful(self.keys, table, columns):

@@ -1,16 +1,18 @@
 """Key database of a large load: DuckDB, spilling to a temporary directory.
 
 It holds what constraints over several rows need: ids, endpoints and canonical texts of unique columns, with the place
-of every row. The rows themselves are in fragments.
+of every row. The rows themselves are in fragments. Ids that ascend are unique, so they wait in memory and are inserted
+only if a statement needs them: a first load of sorted nodes needs none.
 """
 
 from __future__ import annotations
 
 import os
+import re
 import tempfile
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import pyarrow as pa
@@ -70,11 +72,19 @@ class KeyTable:
     written: int = 0
     superseded: int = 0
     order: IdOrder = field(default_factory=IdOrder)
+    waiting: list[tuple[int, Piece]] = field(default_factory=list)
+    """The ids of rows whose keys are not in the database yet, and the number of the first row of each piece."""
+    waiting_bytes: int = 0
 
     @property
     def is_ascending(self) -> bool:
         """True if the ids ascend: then there are no duplicates."""
         return self.order.is_ascending
+
+    @property
+    def can_wait(self) -> bool:
+        """True while no statement is likely to need the keys: they are ids only, and those ascend."""
+        return len(self.columns) == 1 and self.is_ascending and self.waiting_bytes <= limits.KEYS_WAITING_BYTES_MAX
 
     @property
     def name(self) -> str:
@@ -145,6 +155,7 @@ class KeyDatabase:
         """
         import duckdb
 
+        self._complete(statement)
         streams = [data for data in given.values() if isinstance(data, Stream)]
         with _translated():
             while True:
@@ -160,6 +171,9 @@ class KeyDatabase:
                         raise failure from error
                     raise
 
+    def _complete(self, statement: str) -> None:
+        """Complete the tables that a statement reads."""
+
     def _grow(self) -> None:
         self.memory *= 2
         self._limit_memory()
@@ -173,11 +187,13 @@ class KeyDatabase:
 
     def stream_apart(self, query: str) -> Iterator[pa.RecordBatch]:
         """The rows of a query over tables that are not temporary; other statements may run meanwhile."""
+        self._complete(query)
         with _translated():
             yield from self.connection.cursor().sql(query).to_arrow_reader(limits.STREAMED_ROWS)
 
     def stream(self, query: str, **given: Any) -> Iterator[pa.RecordBatch]:
         """The rows of a query, batch by batch."""
+        self._complete(query)
         with self._knowing(given), _translated():
             yield from self.connection.sql(query).to_arrow_reader(limits.STREAMED_ROWS)
 
@@ -212,7 +228,14 @@ class InputKeys(KeyDatabase):
 
     def add(self, entity: Entity, pieces: Sequence[Piece]) -> None:
         """Add the keys of rows, in the order in which they are written."""
-        self.add_all(entity, lambda: pieces)
+        table = self.tables.get(entity.table_key) or self._create(entity)
+        if not table.can_wait or any(rows.omitted is not None for _, rows in pieces):
+            return self.add_all(entity, lambda: pieces)
+        for source, rows in pieces:
+            ids = replace(rows, batch=rows.batch.select(["id"]))
+            table.waiting.append((self._note(table, rows), (source, ids)))
+            table.waiting_bytes += ids.batch.nbytes + ids.lines.nbytes
+        return None
 
     def add_all(self, entity: Entity, read: Callable[[], Iterable[Piece]]) -> None:
         """Add the keys of many rows with one statement: one per small piece costs several times more."""
@@ -221,9 +244,22 @@ class InputKeys(KeyDatabase):
 
         def batches() -> Iterator[pa.RecordBatch]:
             table.written, table.order = before
-            return (self._keys(table, source, rows) for source, rows in read())
+            return (self._keys(table, self._note(table, rows), source, rows) for source, rows in read())
 
         self.run(f"INSERT INTO {table.name} SELECT * FROM given", given=Stream(table.schema, batches))
+
+    def _complete(self, statement: str) -> None:
+        for table in self.tables.values():
+            if table.waiting and re.search(rf"\b{table.base}\b", statement):
+                self._insert_waiting(table)
+
+    def _insert_waiting(self, table: KeyTable) -> None:
+        waiting, table.waiting = table.waiting, []
+
+        def batches() -> Iterator[pa.RecordBatch]:
+            return (self._keys(table, first, source, rows) for first, (source, rows) in waiting)
+
+        self.run(f"INSERT INTO {table.base} SELECT * FROM given", given=Stream(table.schema, batches))
 
     def _create(self, entity: Entity) -> KeyTable:
         wanted = ["id", *(("src", "dst") if isinstance(entity, EdgeType) else ())]
@@ -236,18 +272,23 @@ class InputKeys(KeyDatabase):
         self.tables[entity.table_key] = table
         return table
 
-    def _keys(self, table: KeyTable, source: int, rows: TypedRows) -> pa.RecordBatch:
+    def _note(self, table: KeyTable, rows: TypedRows) -> int:
+        """Count rows and follow the order of their ids; the number of the first."""
+        first = table.written
+        table.order = table.order.followed_by(text_column(table.entity, "id", rows.batch))
+        table.written += rows.batch.num_rows
+        return first
+
+    def _keys(self, table: KeyTable, first: int, source: int, rows: TypedRows) -> pa.RecordBatch:
         count = rows.batch.num_rows
         keys = {
-            "row": counting(table.written, count),
+            "row": counting(first, count),
             "source": pa.repeat(pa.scalar(source, pa.int32()), count),
             "line": rows.lines.cast(pa.int64()),
             "omitted": table.patterns.numbers(rows.omitted, count),
         }
         for column, name in table.columns.items():
             keys[name] = text_column(table.entity, column, rows.batch)
-        table.order = table.order.followed_by(keys[table.columns["id"]])
-        table.written += count
         return pa.RecordBatch.from_pydict(keys, table.schema)
 
     def rows_at(self, table: KeyTable, places: Iterable[Place]) -> dict[int, Place]:
