@@ -141,7 +141,7 @@ class GraphView:
         return MixedTopology(lists, NodeRanges(tables), ends)
 
     def is_mixed(self, operator: Expand | ShortestPath) -> bool:
-        """True if a walk may change the type on the way, or follows edges of several pairs at once."""
+        """True if a walk may change the type on the way, or follows edges of several pairs in one step."""
         edge = self.catalog.edges[operator.edge]
         is_step = operator.hops == ONE_HOP and operator.direction is not Direction.BOTH
         return operator.pair is not None and edge.chains and not edge.is_single and not is_step

@@ -73,7 +73,7 @@ class Expand:
     Reachability is defined from ``source`` to ``target`` in ``direction``; ``from_target`` says that the target is the
     end that is bound. With ``closes`` both ends are bound and the operator only filters rows. Without ``edge_variable``
     the result is a set of (source, target) pairs, with it one row per stored edge. With ``visible`` no other edges
-    exist: no hop may lead over one.
+    exist: no hop may lead over one. ``pair`` are the types of both ends if the table has a column for types.
     """
 
     input: Operator
@@ -92,7 +92,6 @@ class Expand:
     edge_columns: tuple[str, ...] = ()
     visible: VisibleEdges | None = None
     pair: Pair | None = None
-    """The types of ``source`` and ``target``, if the edge table has a column for types."""
 
     @property
     def new_variable(self) -> str:
@@ -297,10 +296,7 @@ class InsertNode:
 
 @dataclass(frozen=True, slots=True)
 class InsertEdge:
-    """Inserts an edge between two node ids; ``keeps`` as for nodes.
-
-    The types are those of the nodes, for ends that may have several; None if the statement does not name them.
-    """
+    """Inserts an edge between two node ids, with the types that it names at ends of several; ``keeps`` as for nodes."""
 
     type_name: str
     source: Expr
@@ -314,10 +310,7 @@ class InsertEdge:
 
 @dataclass(frozen=True, slots=True)
 class UpdateNodes:
-    """Sets properties of the nodes for which the predicate is true.
-
-    ``bound`` is the id of the node where a pattern chooses it, null where it binds none.
-    """
+    """Sets properties of the nodes for which the predicate is true; ``bound`` is the id where a pattern chooses one."""
 
     type_name: str
     assignments: tuple[AssignmentIR, ...]

@@ -216,8 +216,7 @@ class _Typing:
     from_texts: bool = False
     has_holes: bool = False
     _refused: set[str] = field(default_factory=set)
-    _names: dict[str, list[str | None]] = field(default_factory=dict)
-    """The node types of the current batch, by the column of an end that has several."""
+    _end_types: dict[str, list[str | None]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         self._schema = table_schema(self.entity)
@@ -266,7 +265,7 @@ class _Typing:
     def _tags(self, batch: pa.RecordBatch, lines: pa.Array, lost: set[int]) -> dict[str, pa.Array]:
         """The tags of ends; rows with a type that the end does not have are lost."""
         found: dict[str, pa.Array] = {}
-        self._names.clear()
+        self._end_types.clear()
         for end in self.entity.ends if isinstance(self.entity, EdgeType) else ():
             if end.type_column is None:
                 continue
@@ -282,7 +281,7 @@ class _Typing:
                         self._report(ViolationCode.TYPE, f"{end.type_word}: {why}", end.column, lines[row].as_py())
                         lost.add(row)
                         names[row] = None
-            self._names[end.column] = names
+            self._end_types[end.column] = names
             found[end.type_column] = pa.array(stored_tags(end, names), pa.utf8())
         return found
 
@@ -291,7 +290,7 @@ class _Typing:
             nodes = self.references.get(name, ())
             if len(nodes) < 2:
                 return id_column(array, nodes[0] if nodes else None)
-            return id_columns(array, nodes, self._names[name][at : at + len(array)])
+            return id_columns(array, nodes, self._end_types[name][at : at + len(array)])
         if name in text_key(self.entity):
             return id_column(array, None)
         return cast_column(array, type_, from_texts=self.from_texts)

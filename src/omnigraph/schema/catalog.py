@@ -14,7 +14,7 @@ from typing import TypeVar
 from omnigraph.core.display import Display, Displayed, counted
 from omnigraph.core.suggestions import did_you_mean
 from omnigraph.errors import NotFoundError, UsageError
-from omnigraph.schema.ends import edge_pairs, end_types, ends_text
+from omnigraph.schema.ends.pairs import edge_pairs, end_types, ends_text
 from omnigraph.schema.ir import (
     CheckConstraint,
     EdgeIR,

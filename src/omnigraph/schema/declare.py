@@ -24,7 +24,7 @@ from omnigraph.schema.declared import (
     DeclaredProperty,
     DeclaredSchema,
 )
-from omnigraph.schema.ends import end_types, expand_ends
+from omnigraph.schema.ends.pairs import end_types, expand_ends
 from omnigraph.schema.findings import Findings
 from omnigraph.schema.interfaces import inject, known_interfaces
 from omnigraph.schema.ir import Pair, TypeKind

@@ -29,6 +29,7 @@ from omnigraph.schema.declared import (
     DeclaredSchema,
     DeclaredType,
 )
+from omnigraph.schema.ends.tags import retired_tags, tagged_edges, tagged_nodes
 from omnigraph.schema.findings import Findings
 from omnigraph.schema.ir import (
     ConstraintIR,
@@ -46,7 +47,6 @@ from omnigraph.schema.ir import (
     constraint_word,
     types_of,
 )
-from omnigraph.schema.tags import retired_tags, tagged_edges, tagged_nodes
 
 TypeKey = tuple[TypeKind, str]
 PropertyKey = tuple[TypeKind, str, str]

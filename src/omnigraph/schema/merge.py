@@ -21,11 +21,11 @@ from omnigraph.errors import CompileError, SchemaConflict
 from omnigraph.lang.pg_parser import parse_schema
 from omnigraph.lang.source import Source
 from omnigraph.schema.compile import accept
+from omnigraph.schema.ends.tags import retired_tags
 from omnigraph.schema.identify import DERIVED_BITS, all_ids
 from omnigraph.schema.ir import SchemaIR, TypeKind
 from omnigraph.schema.print import to_pg
 from omnigraph.schema.references import Parts, PropertyParts, TypeParts, schema_of, type_parts
-from omnigraph.schema.tags import retired_tags
 
 SHOWN_MAX = 20
 

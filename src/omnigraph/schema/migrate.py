@@ -14,7 +14,7 @@ from omnigraph.errors import UsageError
 from omnigraph.lang.pg_parser import parse_schema
 from omnigraph.lang.source import Source
 from omnigraph.schema.compile import accept
-from omnigraph.schema.ends import edge_pairs, end_types
+from omnigraph.schema.ends.pairs import edge_pairs, end_types
 from omnigraph.schema.identify import retired_ids
 from omnigraph.schema.ir import (
     CheckConstraint,

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import assert_never
 
 from omnigraph.core.display import Display, Displayed, counted
-from omnigraph.schema.ends import ends_text
+from omnigraph.schema.ends.pairs import ends_text
 from omnigraph.schema.print import constraint_text
 from omnigraph.schema.steps import (
     AddConstraint,

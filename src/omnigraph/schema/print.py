@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import assert_never
 
 from omnigraph.lang.spelling import spell_number, spell_string
-from omnigraph.schema.ends import ends_text
+from omnigraph.schema.ends.pairs import ends_text
 from omnigraph.schema.ir import (
     CheckConstraint,
     ConstraintIR,

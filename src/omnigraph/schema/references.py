@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import TypeVar
 
-from omnigraph.schema.ends import edge_pairs, end_types
+from omnigraph.schema.ends.pairs import edge_pairs, end_types
 from omnigraph.schema.identify import ordered_constraints
 from omnigraph.schema.ir import (
     CheckConstraint,
@@ -41,7 +41,7 @@ Reference = int | str
 TypeKey = tuple[TypeKind, int]
 
 Tagged = tuple[bool, str]
-"""Whether the table has a column for the types at an end, and the tag of edges without a value in it."""
+"""True if the table has a column for the types at an end, and the tag of edges without a value in it."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,11 +4,11 @@ import pytest
 
 from omnigraph.errors import SchemaConflict
 from omnigraph.schema.catalog import Catalog, EdgeType
+from omnigraph.schema.ends.tags import ALWAYS_TAGGED
 from omnigraph.schema.ir import SchemaIR
 from omnigraph.schema.json_form import digest, from_json, from_json_text, shape_hash, to_json, to_json_text
 from omnigraph.schema.merge import merge_schemas
 from omnigraph.schema.print import to_pg
-from omnigraph.schema.tags import ALWAYS_TAGGED
 from tests.unit.schema.schemas import accepted, edge, node, planned
 
 NODES = "interface M { text: String } node Post implements M {} node Comment implements M {} node Person {} node Tag {}"

@@ -19,10 +19,10 @@ from omnigraph.ingest.infer.ends import (
     named_ends,
 )
 from omnigraph.ingest.infer.facts import ColumnFacts, TableFacts
-from omnigraph.ingest.infer.joined import can_join, joined_edges
 from omnigraph.ingest.infer.keys import is_named, owned_key, possible_key
 from omnigraph.ingest.infer.names import property_name, property_names, type_name
-from omnigraph.ingest.infer.planned import PlannedProperty, PlannedType
+from omnigraph.ingest.infer.planned.joined import can_join, joined_edges
+from omnigraph.ingest.infer.planned.types import PlannedProperty, PlannedType
 from omnigraph.ingest.infer.properties import PropertyGuess, counted, guess_property
 from omnigraph.schema.types import PropertyType
 

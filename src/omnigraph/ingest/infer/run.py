@@ -10,9 +10,9 @@ from omnigraph.errors import Hint, InputError, UsageError
 from omnigraph.ingest.infer.ends import Overlaps, compared_columns
 from omnigraph.ingest.infer.facts import TableFacts
 from omnigraph.ingest.infer.inputs import table_sources
-from omnigraph.ingest.infer.joined import with_shared_keys
 from omnigraph.ingest.infer.known import with_known_types
-from omnigraph.ingest.infer.planned import PlannedType
+from omnigraph.ingest.infer.planned.joined import with_shared_keys
+from omnigraph.ingest.infer.planned.types import PlannedType
 from omnigraph.ingest.infer.plans import node_keys, plan_types
 from omnigraph.ingest.infer.result import InferredSchema, InferredType
 from omnigraph.ingest.infer.sources import TableSource

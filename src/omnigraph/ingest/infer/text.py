@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from omnigraph.ingest.infer.ends import STATED
-from omnigraph.ingest.infer.joined import declared_properties
-from omnigraph.ingest.infer.planned import PlannedProperty, PlannedType
+from omnigraph.ingest.infer.planned.joined import declared_properties
+from omnigraph.ingest.infer.planned.types import PlannedProperty, PlannedType
 from omnigraph.ingest.infer.properties import counted
 
 _HEADER = "// Inferred from data: review the comments, which state every guess, and edit what does not fit."

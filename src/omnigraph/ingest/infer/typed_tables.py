@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 
 import pyarrow as pa
 
-from omnigraph.ingest.infer.planned import PlannedType
+from omnigraph.ingest.infer.planned.types import PlannedType
 from omnigraph.ingest.infer.plans import ID
 from omnigraph.ingest.infer.sources import Opener, TableSource
 from omnigraph.ingest.infer.statistics import open_statistics

@@ -198,8 +198,8 @@ def written_node(end: EdgeEnd, value: object) -> tuple[str | None, object]:
 def has_typed_key(entity: Entity) -> bool:
     """True if ids derive from ends with several types.
 
-    A graph where an end got its types one by one derives other ids than one where it had them at once, so the ids of a
-    file do not count.
+    A graph where an end got its types one by one derives other ids than one that declared them together, so the ids of
+    a file do not count.
     """
     return any(end is not None and end.is_typed for end in (end_of(entity, name) for name in entity.key))
 

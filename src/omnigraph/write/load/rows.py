@@ -15,8 +15,8 @@ from omnigraph.write import limits
 from omnigraph.write.attempt import CHECK, READ, WriteJob
 from omnigraph.write.committed_graph import CommittedGraph
 from omnigraph.write.context import WriteContext, WriteOptions
+from omnigraph.write.end_types import is_unresolved, resolve_types
 from omnigraph.write.guard import ChangeGuard
-from omnigraph.write.load.end_types import is_unresolved, resolve_types
 from omnigraph.write.load.mode import LoadMode
 from omnigraph.write.load.outcome import Loaded
 from omnigraph.write.load.plan import PreparedLoad, SourcedRows, gather, prepare_load

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
-import numpy as np
 import pyarrow as pa
 
 from omnigraph.core.tables import TablePin
@@ -54,7 +53,7 @@ def without_edges(
     """A version without some rows, on top of one with other columns if there is one. Both have the same addresses."""
     number = pin.lance_version if altered is None else altered.version
     base = store.open(pin.location, number)
-    addresses = np.sort(np.fromiter(removed, np.uint64, len(removed))).tolist()
+    addresses = sorted(removed)
     version = staging.stage_delta(store, base, pin.location, [], addresses)
     if altered is None:
         return version

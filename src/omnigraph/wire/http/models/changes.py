@@ -6,7 +6,16 @@ from typing import Annotated, Any
 
 from pydantic import Field
 
-from omnigraph.wire.http.models.base import ClosedRequest, EntityKindOutput, Form, Int64, Request, WireEnum, added
+from omnigraph.wire.http.models.base import (
+    ADDITION,
+    ClosedRequest,
+    EntityKindOutput,
+    Form,
+    Int64,
+    Request,
+    WireEnum,
+    added,
+)
 
 
 class ChangeOpOutput(WireEnum):
@@ -31,11 +40,14 @@ class ChangeNodeOutput(Form):
     id: str
 
 
+AddedNode = Annotated[ChangeNodeOutput, Field(json_schema_extra={ADDITION: True})]
+
+
 class ChangeEndpointsOutput(Form):
     """The nodes that an edge connects: their ids, with their types where an end has several."""
 
-    from_: str | ChangeNodeOutput = Field(alias="from")
-    to: str | ChangeNodeOutput
+    from_: str | AddedNode = Field(alias="from")
+    to: str | AddedNode
 
 
 class ChangeImageOutput(Form):

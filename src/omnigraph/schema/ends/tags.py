@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from dataclasses import replace
 
-from omnigraph.schema.ends import edge_pairs, end_types
+from omnigraph.schema.ends.pairs import edge_pairs, end_types
 from omnigraph.schema.ir import EdgeIR, NodeIR, SchemaIR, TypeIR, TypeKind
 
 ALWAYS_TAGGED = ""
@@ -36,7 +36,7 @@ def tagged_nodes(nodes: list[NodeIR], accepted: Accepted, previous: SchemaIR | N
 
 
 def tagged_edges(schema: SchemaIR, accepted: Accepted, previous: SchemaIR | None) -> tuple[EdgeIR, ...]:
-    """The edges with what their tables say about the types of their ends. A column for these types stays for good."""
+    """The edges with what their tables say about the types of their ends. A column for these types is never dropped."""
     pairs, before = edge_pairs(schema), {} if previous is None else edge_pairs(previous)
     tags = {} if previous is None else {node.name: node.stored_tag for node in previous.nodes}
     found: list[EdgeIR] = []

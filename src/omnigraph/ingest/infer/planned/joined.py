@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from omnigraph.ingest.infer.planned import PlannedProperty, PlannedType
+from omnigraph.ingest.infer.planned.types import PlannedProperty, PlannedType
 
 
 def can_join(first: PlannedType, second: PlannedType) -> bool:
