@@ -23,21 +23,19 @@ from omnigraph.rows.cardinality import (
     touched_sources,
 )
 from omnigraph.rows.ends.references import (
-    UNRESOLVED,
     end_of,
     node_of,
     reference,
     reference_texts,
-    referenced,
     references,
     shown_types,
     tags_of,
 )
+from omnigraph.rows.ends.violations import endpoint_violation, pair_violation
 from omnigraph.rows.keys import key_texts
 from omnigraph.rows.omissions import Cells
 from omnigraph.rows.violations import Place, Violation, ViolationCode, Violations
 from omnigraph.schema.catalog import Catalog, EdgeEnd, EdgeType, NodeType
-from omnigraph.schema.ir import Pair
 from omnigraph.schema.types import PropertyType
 
 _TEXT = PropertyType(Scalar.STRING)
@@ -211,12 +209,6 @@ def _check_pairs(delta: TableDelta, edge: EdgeType, violations: Violations) -> N
             violations.add(pair_violation(edge, id_, (source, target), delta.places.get(id_)))
 
 
-def pair_violation(edge: EdgeType, id_: str, pair: Pair, place: Place | None = None) -> Violation:
-    """An edge between two node types that its type does not connect."""
-    message = f"{edge.name} does not connect {pair[0]} -> {pair[1]}: its ends are {edge.ends_text}"
-    return Violation(ViolationCode.ENDPOINT, message, edge.table_key, id_, edge.target.column, place)
-
-
 def nodes_by_type(end: EdgeEnd, texts: Iterable[str]) -> dict[str | None, dict[str, str]]:
     """The ids of references by node type and reference; None holds those of no type of the end."""
     wanted = dict.fromkeys(texts)
@@ -227,26 +219,6 @@ def nodes_by_type(end: EdgeEnd, texts: Iterable[str]) -> dict[str | None, dict[s
         node_name, id_ = node_of(end, text)
         found.setdefault(node_name, {})[text] = id_
     return found
-
-
-def endpoint_violation(
-    edge: EdgeType, end: EdgeEnd, id_: str, text: str, place: Place | None = None, *, is_stored: bool = False
-) -> Violation:
-    """An edge whose endpoint does not exist after the write: one of the input, or a stored one that remains.
-
-    ``text`` is the reference of the node.
-    """
-    tag, node_id = referenced(end, text)
-    node_name = end.type_of(tag)
-    message = f"{end.column} '{node_id}' not found in {node_name}"
-    if tag == UNRESOLVED:
-        message = f"{end.word} '{node_id}' does not name its type, one of {', '.join(end.types)}"
-    elif node_name is None:
-        message = f"{end.column} '{node_id}' is of a type that is no {end.word} of {edge.name}: {tag or end.untagged}"
-    if is_stored:
-        message = f"{edge.name} '{id_}' would lose its node: {message}"
-    other = None if node_name is None else f"node:{node_name}"
-    return Violation(ViolationCode.ENDPOINT, message, edge.table_key, id_, end.column, place, node_id, other)
 
 
 def missing_nodes(node_key: str, wanted: Iterable[str], deltas: Deltas, committed: Committed) -> set[str]:

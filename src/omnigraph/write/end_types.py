@@ -19,7 +19,6 @@ from omnigraph.rows.typed_rows import TypedRows
 from omnigraph.rows.violations import Violation, ViolationCode, Violations
 from omnigraph.schema.catalog import EdgeEnd, EdgeType
 from omnigraph.write.committed_graph import CommittedGraph
-from omnigraph.write.load.mode import LoadMode
 
 SourcedRows = tuple[str, TypedRows]
 
@@ -38,14 +37,14 @@ def _unnamed(end: EdgeEnd, batch: pa.RecordBatch) -> pa.BooleanArray:
 
 
 def resolve_types(
-    rows: Sequence[SourcedRows], committed: CommittedGraph, mode: LoadMode, violations: Violations
+    rows: Sequence[SourcedRows], committed: CommittedGraph, violations: Violations, *, is_overwrite: bool
 ) -> list[SourcedRows]:
     """The rows with the types of all nodes; edges whose nodes have none or several are reported and left out."""
     given: dict[str, set[str]] = {}
     for _, typed in rows:
         if not isinstance(typed.entity, EdgeType):
             given.setdefault(typed.entity.name, set()).update(typed.batch.column(ID).to_pylist())
-    search = _Search(given, committed, mode, violations)
+    search = _Search(given, committed, is_overwrite, violations)
     return [(source, search.resolved(source, typed) if is_unresolved(typed) else typed) for source, typed in rows]
 
 
@@ -55,7 +54,7 @@ class _Search:
 
     given: Mapping[str, set[str]]
     committed: CommittedGraph
-    mode: LoadMode
+    is_overwrite: bool
     violations: Violations
 
     def resolved(self, source: str, rows: TypedRows) -> TypedRows:
@@ -89,7 +88,7 @@ class _Search:
         found: dict[str, list[str]] = {id_: [] for id_ in wanted}
         for name in end.types:
             own = self.given.get(name, set())
-            is_replaced = self.mode is LoadMode.OVERWRITE and name in self.given
+            is_replaced = self.is_overwrite and name in self.given
             held = set() if is_replaced else self.committed.existing_ids(f"node:{name}", wanted)
             for id_ in wanted:
                 if id_ in own or id_ in held:

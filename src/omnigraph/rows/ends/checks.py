@@ -6,8 +6,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from omnigraph.rows.ends.references import UNRESOLVED, reference_texts, shown_types, tags_of
+from omnigraph.rows.ends.violations import endpoint_violation, pair_violation
 from omnigraph.rows.typed_rows import TypedRows
-from omnigraph.rows.validate import endpoint_violation, pair_violation
 from omnigraph.rows.violations import Violations
 from omnigraph.schema.catalog import EdgeType
 

@@ -12,11 +12,10 @@ from itertools import product
 
 from omnigraph.rows.cardinality import beyond_sql, cardinality_violation, has_bounds, has_minimum
 from omnigraph.rows.ends.references import is_of_type_sql, reference_sql
+from omnigraph.rows.ends.violations import endpoint_violation, pair_violation
 from omnigraph.rows.limits import SAMPLES_PER_KIND_MAX
 from omnigraph.rows.validate import (
     STRANDED_HINT,
-    endpoint_violation,
-    pair_violation,
     unique_columns,
     unique_violation,
 )

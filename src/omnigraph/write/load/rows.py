@@ -76,7 +76,9 @@ def load_rows(
                 found = Violations()
                 found.absorb(violations)
                 committed = CommittedGraph(context.store, capture.state, set())
-                deltas = gather(resolve_types(buffered, committed, mode, found), mode, found)
+                deltas = gather(
+                    resolve_types(buffered, committed, found, is_overwrite=mode is LoadMode.OVERWRITE), mode, found
+                )
             last = prepare_load(context.store, capture, deltas, mode, found, guard)
             step.rows = sum(delta.rows.num_rows for delta in deltas)
         return last

@@ -17,7 +17,8 @@ from omnigraph.core.tables import TablePin
 from omnigraph.rows.arrow_types import DST, ID, SRC, Entity, table_schema
 from omnigraph.rows.cardinality import cardinality_violation
 from omnigraph.rows.ends.references import references, shown_types, tags_of, with_types
-from omnigraph.rows.validate import pair_violation, text_column, unique_columns, unique_violation
+from omnigraph.rows.ends.violations import pair_violation
+from omnigraph.rows.validate import text_column, unique_columns, unique_violation
 from omnigraph.rows.values import check_values
 from omnigraph.rows.violations import Violation, ViolationCode, Violations
 from omnigraph.schema.catalog import Catalog, EdgeType, NodeType

@@ -16,8 +16,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from omnigraph.rows.arrow_types import ID, SRC
 from omnigraph.rows.cardinality import beyond_sql, cardinality_violation
 from omnigraph.rows.ends.references import reference as node_reference
+from omnigraph.rows.ends.violations import endpoint_violation
 from omnigraph.rows.limits import SAMPLES_PER_KIND_MAX
-from omnigraph.rows.validate import STRANDED_HINT, endpoint_violation, unique_columns, unique_violation
+from omnigraph.rows.validate import STRANDED_HINT, unique_columns, unique_violation
 from omnigraph.rows.violations import Place, Violation, ViolationCode, Violations
 from omnigraph.schema.catalog import EdgeType
 from omnigraph.spark.load.checks.facts import SPACES_PER_TABLE, Emission, FactRole, KeyScan, facts
