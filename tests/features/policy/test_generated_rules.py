@@ -124,7 +124,7 @@ def check_views(graph: Graph, place: Place, visible: Data, seen: Schema) -> None
     for name in seen.edges:
         found = {row["id"]: row for row in graph.edges(name, **place.where)}
         assert {id_: (row["src"], row["dst"]) for id_, row in found.items()} == {
-            id_: row[:2] for id_, row in visible.edges[name].items()
+            id_: (row[0].id, row[1].id) for id_, row in visible.edges[name].items()
         }
 
 
