@@ -372,7 +372,7 @@ class Naive(Values):
         elif left_type is not None:
             direction = "out" if source in self._types_of("node", left_type) else "in"
         elif right_type is not None:
-            direction = "out" if right_type == target else "in"
+            direction = "out" if target in self._types_of("node", right_type) else "in"
         else:
             direction = "out"
         ends = (source, target) if direction != "in" else (target, source)
@@ -390,8 +390,8 @@ class Naive(Values):
                 fitting |= {(start, stop) for stop in found if right is None or stop in right}
             if fitting:
                 break
-        ends = ("|".join(sorted({pair[side] for pair in fitting})) + "|" for side in (0, 1))
-        return replace(step, direction=direction, ends=(next(ends), next(ends)))
+        left_types, right_types = ("|".join(sorted({pair[side] for pair in fitting})) or "|" for side in (0, 1))
+        return replace(step, direction=direction, ends=(left_types, right_types))
 
     @staticmethod
     def _end_types(step: Step) -> tuple[str, str]:
