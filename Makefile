@@ -11,7 +11,7 @@ STAMP := $(VENV)/.installed
 # Two workers: the suite starts real servers and JVMs, and more of them than cores makes everything slower.
 PYTEST := $(BIN)/pytest -n 2 --dist worksteal
 
-.PHONY: help setup demo test test-fast test-long check format lock vendor docs bench clean
+.PHONY: help setup demo browser test test-fast test-long check page-types format lock vendor docs bench clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -34,6 +34,17 @@ $(STAMP): pyproject.toml requirements.lock
 demo: $(STAMP) ## show what it does, on a graph of a million entities
 	@PATH="$(CURDIR)/$(BIN):$$PATH" omnigraph demo --replace omnigraph-demo
 
+# Debian's and Ubuntu's own package: Playwright would download a browser of its own from another host.
+browser: ## install Chromium for the tests of the page, if it is missing (Debian and Ubuntu, as root)
+	@for name in chromium chromium-browser google-chrome; do if command -v $$name > /dev/null; then exit 0; fi; done; \
+	if ! command -v apt-get > /dev/null || [ "$$(id -u)" != 0 ]; then \
+	  echo "browser: Chromium is missing; install it with the package manager of your system" >&2; exit 1; \
+	fi; \
+	export DEBIAN_FRONTEND=noninteractive; \
+	apt-get -qq -o Acquire::Retries=1 -o Acquire::http::Timeout=30 update \
+	  && apt-get -qq install --yes --no-install-recommends chromium fonts-liberation > /dev/null \
+	  || { echo "browser: apt-get could not install Chromium" >&2; exit 1; }
+
 test: $(STAMP) ## run the tests
 	@$(PYTEST)
 
@@ -55,7 +66,19 @@ check: $(STAMP) ## everything a change must pass: format, lint, types, import co
 	$(BIN)/ruff check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+	@$(MAKE) --no-print-directory page-types
 	@$(MAKE) --no-print-directory test
+
+# The modules of the page are plain JavaScript with types in comments. Node is only needed to check them.
+page-types: ## check the types of the page's modules (skipped without Node or its registry)
+	@if ! command -v npm > /dev/null; then echo "page-types: skipped, because npm is not installed" >&2; exit 0; fi; \
+	cd vendor; \
+	if ! cmp -s package-lock.json node_modules/.lock; then \
+	  npm ci --silent --ignore-scripts --no-audit --no-fund --fetch-retries=1 --fetch-timeout=30000 \
+	    || { echo "page-types: skipped, because npm could not install TypeScript" >&2; exit 0; }; \
+	  cp package-lock.json node_modules/.lock; \
+	fi; \
+	node_modules/.bin/tsc -p jsconfig.json && echo "page-types: no errors"
 
 format: $(STAMP) ## format the code and sort the imports
 	$(BIN)/ruff check --fix-only --quiet .
@@ -66,9 +89,9 @@ lock: $(STAMP) ## resolve the dependencies of pyproject.toml into requirements.l
 	  --no-annotate --no-emit-index-url --no-emit-find-links --custom-compile-command "make lock" \
 	  --output-file requirements.lock pyproject.toml > /dev/null
 
-# The only target that needs Node. The lock holds versions and checksums, and the result is committed.
-vendor: ## bundle the libraries of the page from vendor/package-lock.json
-	@cd vendor && npm ci --no-audit --no-fund && node build.mjs && rm -rf node_modules
+# The lock holds versions and checksums, and the result is committed: users need no Node.
+vendor: ## bundle the libraries of the page from vendor/package-lock.json (needs Node)
+	@cd vendor && npm ci --silent --no-audit --no-fund && node build.mjs && rm -rf node_modules
 
 docs: $(STAMP) ## write the reference pages from the program
 	@$(BIN)/python -m docs.generate

@@ -9,7 +9,7 @@ const out = join(here, "../src/omnigraph/server/web/vendor");
 const files = {};
 const packages = new Map();
 
-for (const name of ["core", "graph", "editor"]) {
+for (const name of ["core", "editor"]) {
   const result = await build({
     absWorkingDir: here,
     entryPoints: [`${name}.js`],

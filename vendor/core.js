@@ -1,5 +1,7 @@
-export { h, render, Fragment } from "preact";
-export { useEffect, useRef, useState, useMemo } from "preact/hooks";
-export { signal, computed, effect, batch } from "@preact/signals";
-import { h } from "preact"; import htm from "htm";
+import { h } from "preact";
+import htm from "htm";
+
+export { Fragment, h, render } from "preact";
+export { useEffect, useId, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
+export { signal } from "@preact/signals";
 export const html = htm.bind(h);

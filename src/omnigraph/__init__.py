@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from omnigraph.engine.blobs import Blob
     from omnigraph.engine.copies.result import CopyResult
     from omnigraph.engine.export.result import ExportedFile, ExportResult
+    from omnigraph.engine.external.result import ExternalTypeInfo, ExternalTypeList, RefreshResult
     from omnigraph.engine.graph import Graph, create, import_data, infer_schema, repair, restore
     from omnigraph.engine.history.commit_changes import ChangeBlock, CommitChanges
     from omnigraph.engine.history.diff import Diff
@@ -98,6 +99,8 @@ _MODULES = {
     "Explanation": "engine.query.explanation",
     "ExportResult": "engine.export.result",
     "ExportedFile": "engine.export.result",
+    "ExternalTypeInfo": "engine.external.result",
+    "ExternalTypeList": "engine.external.result",
     "Feed": "engine.history.feed",
     "Finding": "engine.upkeep.doctor",
     "Graph": "engine.graph",
@@ -121,6 +124,7 @@ _MODULES = {
     "Picture": "engine.picture.picture",
     "PreparedQuery": "engine.query.prepared",
     "QueryResult": "engine.query.result",
+    "RefreshResult": "engine.external.result",
     "RemoteGraph": "client.remote_graph",
     "RepairReport": "engine.upkeep.repair_result",
     "Resolution": "history.conflicts",
@@ -170,6 +174,8 @@ __all__ = [
     "Explanation",
     "ExportResult",
     "ExportedFile",
+    "ExternalTypeInfo",
+    "ExternalTypeList",
     "Feed",
     "Finding",
     "Graph",
@@ -194,6 +200,7 @@ __all__ = [
     "Picture",
     "PreparedQuery",
     "QueryResult",
+    "RefreshResult",
     "RemoteGraph",
     "RepairReport",
     "Resolution",

@@ -6,6 +6,7 @@
     │   ├── ParameterError        query parameters do not match their declaration
     │   ├── MigrationRefused      a schema change that cannot be planned or applied
     │   ├── ViolationError        entities that violate the schema (counted and sampled)
+    │   ├── ExternalTypeError     a write to an external type, whose rows are in a table outside the graph
     │   ├── BlobRangeError        a byte range outside the blob
     │   ├── CursorRejected        a cursor of another graph, branch or filter
     │   ├── PolicyInvalid         a policy bundle that does not parse or validate
@@ -36,6 +37,7 @@
     ├── StorageError              the store cannot be used
     │   ├── NotAGraphError        no graph at this location
     │   ├── FormatError           a graph with another storage format
+    │   ├── SourceChanged         a file of an external type that was changed or deleted after it was sealed
     │   └── CorruptionError       a file that a commit needs is missing or damaged
     ├── NotAuthenticated          a server did not accept the token, or asks for one
     ├── ServerError               a server failed, or its answer cannot be read
@@ -142,6 +144,12 @@ class MigrationRefused(InputError):
     """A schema change without a migration step, or with an invalid hint such as a rename of an unknown name."""
 
     code = "migration_refused"
+
+
+class ExternalTypeError(InputError):
+    """A write to an external type: its rows change where they are, and a refresh brings them into the graph."""
+
+    code = "external_type"
 
 
 class BlobRangeError(InputError):
@@ -353,6 +361,12 @@ class FormatError(StorageError):
     """A graph with another storage format."""
 
     code = "format"
+
+
+class SourceChanged(StorageError):
+    """A file of an external type that was changed or deleted after the commit had sealed it."""
+
+    code = "source_changed"
 
 
 class CorruptionError(StorageError):

@@ -57,6 +57,7 @@ class Table:
 TABLES = (
     Table("core.scalars", "SCALARS", _every),
     Table("query.explain", "TEMPORAL_TEXTS", _temporal),
+    Table("lake.external.filtering", "BOUNDS", _comparable),
     Table("policy.data.entity_types", "ATTRIBUTE_TYPES", _every),
     Table("query.operation", "KINDS", _every),
     Table("query.params", "READERS", _single),

@@ -11,6 +11,7 @@ RENDERING_WORDS = ("json", "to_dict", "as_dict")
 STORED_FORMATS = {
     "core/commit.py": "commits as rows of the commit log",
     "schema/json_form.py": "schemas as they are stored and hashed",
+    "lake/external/seal.py": "seals of external tables as they are stored and numbered",
     "storage/stage/descriptions.py": "staged rows as they pass between processes",
     "spark/load/journal.py": "the journal that a killed load is resumed from",
     "history/changes.py": "images in the JSON columns of Arrow tables, for diffs and Spark streams",

@@ -61,6 +61,9 @@ COMMANDS: Final = {
         "omnigraph.cli.commands.cluster",
         "Plan and apply graphs and policies declared in a directory.",
     ),
+    "external": Entry(
+        _GRAPHS, "omnigraph.cli.commands.external", "List and refresh types whose rows are outside the graph."
+    ),
     "namespace": Entry(_GRAPHS, "omnigraph.cli.commands.namespace", "Serve the tables of graphs to Lance clients."),
     "optimize": Entry(_GRAPHS, "omnigraph.cli.commands.optimize", "Compact files and bring indexes up to date."),
     "cleanup": Entry(_GRAPHS, "omnigraph.cli.commands.cleanup", "Expire old commits and delete unreferenced files."),

@@ -11,9 +11,9 @@ import pyarrow as pa
 from omnigraph.client.forms import read_change
 from omnigraph.client.transport import Query, Request, Transport
 from omnigraph.core.display import Display, Displayed, counted, html_table
-from omnigraph.engine.history.diff import SHOWN_CHANGES, Counts, changes_lines, changes_table
+from omnigraph.engine.history.diff import SHOWN_CHANGES, changes_lines, changes_table
 from omnigraph.errors import NotFoundError
-from omnigraph.history.changes import Change
+from omnigraph.history.changes import Change, Counts
 
 if TYPE_CHECKING:
     import pandas  # type: ignore[import-untyped] # has no types of its own

@@ -21,6 +21,7 @@ from omnigraph.rows.compare import differs, match
 from omnigraph.rows.ends.references import type_columns
 from omnigraph.storage.tables.blobs import blob_places, blob_values
 from omnigraph.storage.tables.difference import ADDRESS, Difference, Piece, count_rows, difference, read_pieces
+from omnigraph.storage.tables.lance_table import open_table
 from omnigraph.storage.tables.store import Store
 from omnigraph.storage.tables.table_schema import column_numbers, numbers_within
 
@@ -131,6 +132,9 @@ def _apart(store: Store, entity: Entity, before: TablePin | None, after: TablePi
     """
     if before is None or after is None or before.lance_version == after.lance_version:
         return frozenset()
+    if before.is_external and after.is_external:
+        # The identity of an external file includes the columns that it is read as.
+        return frozenset()
     found: set[int] = set()
     one, other = (store.open(pin.location, pin.lance_version) for pin in (before, after))
     if column_numbers(one) == column_numbers(other):
@@ -157,7 +161,7 @@ def read_changes(
     schema = changes_schema(entity)
     if pin is None or not pieces or (ids is not None and not ids):
         return schema.empty_table()
-    stored = stored_fields(entity, store.open(pin.location, pin.lance_version).schema)
+    stored = stored_fields(entity, open_table(store, pin).schema)
     read = read_pieces(store, pin, pieces, stored, ids)
     arrays = []
     for field in schema:
@@ -175,13 +179,13 @@ def read_changes(
 
 def rows_of(store: Store, entity: Entity, pin: TablePin | None, ids: Sequence[str]) -> pa.Table:
     """Some entities of a version in the schema of changes."""
-    fragments = [] if pin is None else store.open(pin.location, pin.lance_version).get_fragments()
-    return read_changes(store, entity, pin, [Piece(fragment.fragment_id) for fragment in fragments], ids)
+    fragments = [] if pin is None else open_table(store, pin).fragments()
+    return read_changes(store, entity, pin, [Piece(fragment.number) for fragment in fragments], ids)
 
 
 def column_blobs(store: Store, entity: Entity, pin: TablePin, name: str, addresses: pa.Array) -> pa.Array:
     """The bytes of a blob property at some row addresses of a version."""
-    stored = stored_fields(entity, store.open(pin.location, pin.lance_version).schema)
+    stored = stored_fields(entity, open_table(store, pin).schema)
     return blob_values(store, pin, stored[name].name, addresses)
 
 

@@ -7,10 +7,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 from functools import lru_cache
-from typing import Any
+from typing import Any, Final
 
 from omnigraph.core.display import Display, Displayed
 from omnigraph.core.tables import FileRecord, changes_display
+
+RECENT_COMMITS_MAX: Final = 1024
+"""Commits whose stored and decoded forms are cached. Every state repeats the recent commits of its branch."""
 
 
 class CommitKind(StrEnum):
@@ -23,6 +26,7 @@ class CommitKind(StrEnum):
     SCHEMA = "schema"
     MAINTENANCE = "maintenance"
     REVERT = "revert"
+    REFRESH = "refresh"
 
     @property
     def is_logical(self) -> bool:
@@ -104,10 +108,16 @@ def commit_to_json(commit: GraphCommit) -> dict[str, Any]:
     }
 
 
-@lru_cache(maxsize=4096)
+@lru_cache(maxsize=RECENT_COMMITS_MAX)
 def commit_text(commit: GraphCommit) -> str:
     """The stored form as text. Every publish stores the newest commits again, so the text of each is cached."""
     return json.dumps(commit_to_json(commit), separators=(",", ":"), ensure_ascii=False)
+
+
+@lru_cache(maxsize=RECENT_COMMITS_MAX)
+def commit_from_text(text: str) -> GraphCommit:
+    """The commit of a stored text. A state that another process published repeats all its recent commits but one."""
+    return commit_from_json(json.loads(text))
 
 
 def commit_from_json(stored: Mapping[str, Any]) -> GraphCommit:

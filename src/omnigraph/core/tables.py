@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Final, Protocol
 
 from omnigraph.core.display import Display
+
+EXTERNAL_DIRECTORY: Final = "external"
+"""The directory of the seals of external types. Their rows are in tables of other formats, outside the graph."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -16,22 +19,36 @@ class TableId:
     kind: str
     stable_id: int
     incarnation: int
+    is_external: bool = False
 
     @property
     def location(self) -> str:
-        """Directory of the table, relative to the graph's root."""
-        return f"{self.kind}s/{self.stable_id:08x}-{self.incarnation:08x}"
+        """Directory of the table, relative to the graph's root; of an external one, that of its seals."""
+        own = f"{self.kind}s/{self.stable_id:08x}-{self.incarnation:08x}"
+        return f"{EXTERNAL_DIRECTORY}/{own}" if self.is_external else own
 
 
 @dataclass(frozen=True, slots=True)
 class TablePin:
-    """One version of one table. ``lance_version`` opens it; ``table_version`` is the consecutive number users see."""
+    """One version of one table. ``lance_version`` opens it; ``table_version`` is the consecutive number users see.
+
+    The version of an external table is the number of its seal: the list of the files that hold its rows.
+    """
 
     key: str
     location: str
     lance_version: int
     table_version: int
     rows: int
+
+    @property
+    def is_external(self) -> bool:
+        return is_external(self.location)
+
+
+def is_external(location: str) -> bool:
+    """True if a table holds no rows of its own."""
+    return location.startswith(f"{EXTERNAL_DIRECTORY}/")
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,16 +4,13 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cached_property
 
 from omnigraph.core.display import Display, Displayed, counted
 from omnigraph.core.suggestions import did_you_mean
 from omnigraph.engine.snapshot import Snapshot
 from omnigraph.errors import BlobRangeError, NotFoundError, UsageError
-from omnigraph.exec.visibility.rows import VisibleRows
-from omnigraph.query.visibility.catalog import visible_catalog
-from omnigraph.query.visibility.data_scope import DataScope
 from omnigraph.rows.arrow_types import Entity
 from omnigraph.schema.catalog import type_named
 from omnigraph.storage.tables.blobs import StoredBlob, find_blob
@@ -97,21 +94,17 @@ def read_blob(
     type_name: str,
     id_: str,
     property_name: str,
-    scope: DataScope | None = None,
 ) -> Blob:
     """The value of a Blob property of one entity. ``kind`` is needed where two types share a name.
 
-    An entity outside of the ``scope`` is not found, like one that does not exist.
+    An entity outside of the scope of the snapshot is not found, like one that does not exist.
     """
-    whole = snapshot
-    if scope is not None:
-        snapshot = replace(snapshot, catalog=visible_catalog(snapshot.catalog, scope))
     entity = _entity(snapshot, kind, type_name)
     _check_property(entity, property_name)
-    pin = snapshot.state.tables[entity.table_key]
+    pin = snapshot.manifest.tables[entity.table_key]
     with snapshot.reading():
         address = find_ids(snapshot.store, pin, [id_]).get(id_)
-        if address is None or (scope is not None and not _is_visible(whole, entity, id_, scope)):
+        if address is None or not _is_visible(snapshot, entity, id_):
             raise NotFoundError(
                 f"there is no {type_name} with id {id_!r}",
                 hint="the id of a node with a key is its key; query the ids of the type",
@@ -133,9 +126,10 @@ def _entity(snapshot: Snapshot, kind: str | None, type_name: str) -> Entity:
     return type_named(present, type_name, "type" if kind is None else f"{kind} type")
 
 
-def _is_visible(snapshot: Snapshot, entity: Entity, id_: str, scope: DataScope) -> bool:
-    visible = VisibleRows(snapshot.store, snapshot.state.tables, snapshot.catalog, scope)
-    pin = snapshot.state.tables[entity.table_key]
+def _is_visible(snapshot: Snapshot, entity: Entity, id_: str) -> bool:
+    visible, pin = snapshot.visible, snapshot.manifest.tables[entity.table_key]
+    if visible is None:
+        return True
     batches = rows_with(snapshot.store, pin, "id", [id_], visible.columns(entity))
     return any(visible.mask(entity, batch).any() for batch in batches)
 

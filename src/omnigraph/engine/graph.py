@@ -12,9 +12,10 @@ import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
+from functools import partial
 from typing import TYPE_CHECKING, Any, Literal, TypeVar, overload
 
-from omnigraph.core.actors import Action, Actor, Caller, actor_id
+from omnigraph.core.actors import Action, Actor, Caller, Need, actor_id
 from omnigraph.core.calls.arguments import checked, checked_methods
 from omnigraph.core.calls.retries import ATTEMPTS, WAIT_SECONDS, WAIT_SECONDS_MAX, ErrorTypes, Retries
 from omnigraph.core.limits import FEED_CHANGES_PER_PAGE, FEED_KEPT_BYTES
@@ -40,18 +41,17 @@ from omnigraph.engine.schema.places import graph_place
 from omnigraph.engine.snapshot import Snapshot
 from omnigraph.engine.telemetry import logged
 from omnigraph.exec.graph_view import Derived, GraphView
-from omnigraph.exec.visibility.rows import VisibleRows
 from omnigraph.history.changes import ChangeFilter, Names, read_filter
 from omnigraph.manifest.layout import MAIN, read_stamp
 from omnigraph.manifest.publisher import Publisher
 from omnigraph.manifest.reader import Manifests
 from omnigraph.query.ir import QueryIR
-from omnigraph.query.visibility.catalog import visible_catalog
 from omnigraph.query.visibility.data_scope import DataScope
 from omnigraph.schema.catalog import Catalog
 from omnigraph.storage.objects.durability import Durability
 from omnigraph.storage.tables.array_cache import ArrayCache, cache_directory
 from omnigraph.storage.tables.store import Store
+from omnigraph.write.attempt import stage_wave
 from omnigraph.write.context import WriteContext, WriteOptions
 from omnigraph.write.guard import ChangeGuard
 
@@ -62,6 +62,7 @@ if TYPE_CHECKING:
     from omnigraph.engine.copies.result import CopyResult
     from omnigraph.engine.durations import Duration
     from omnigraph.engine.export.result import ExportResult
+    from omnigraph.engine.external.result import ExternalTypeList, RefreshResult
     from omnigraph.engine.history.commit_changes import CommitChanges, Compared
     from omnigraph.engine.history.diff import Diff
     from omnigraph.engine.history.feed import ChangeBaseline, ChangePage, Feed
@@ -99,6 +100,7 @@ if TYPE_CHECKING:
     from omnigraph.manifest.mirrors import Mirror
     from omnigraph.schema.migration import MigrationPlan
     from omnigraph.write.adopt.versions import OfferedVersion
+    from omnigraph.write.merge_guard import MergeGuard
 
 Answer = TypeVar("Answer")
 Written = TypeVar("Written", "MutationResult", "LoadResult")
@@ -132,7 +134,9 @@ class Graph:
         self._embedder = embedder
         self._permit = permit
         self._manifests = Manifests(store, read_stamp(store))
-        self._context = WriteContext(self._manifests, Publisher(self._manifests), clock, ids or UlidSource(clock))
+        self._context = WriteContext(
+            self._manifests, Publisher(self._manifests, stage_wave), clock, ids or UlidSource(clock)
+        )
         self._moments = Moments.of(self._context)
         self._compiler = Compiler()
         self._derived = Derived.kept_in(ArrayCache(cache_directory(store.root.path, self.id)))
@@ -219,6 +223,11 @@ class Graph:
         snapshot = snapshot_at(self._moments, branch, at)
         return snapshot if self._permit is ANYONE else replace(snapshot, permit=self._permit)
 
+    def _part(self, branch: str | None = None, at: str | datetime | None = None) -> Snapshot:
+        """The same for an actor: the part that data rules leave to it."""
+        snapshot, scope = self._scoped(branch, at)
+        return snapshot.inside(scope)
+
     def snapshot(
         self, branch: str | None = None, *, at: str | datetime | None = None, actor: Caller = None
     ) -> Snapshot:
@@ -226,11 +235,12 @@ class Graph:
 
         The forms of a moment are those of git: ``"main~2"``, ``"main@{yesterday}"``, ``"main@{2026-01-31}"``.
         """
-        return self._at(branch, at)
+        return self._part(branch, at)
 
     def moment(self, named: Moment, *, actor: Caller = None) -> Snapshot:
         """The snapshot that a branch, a commit, a time on ``main`` or a form such as ``"main~2"`` names."""
-        return replace(resolve_moment(self._moments, named), permit=self._permit)
+        snapshot = replace(resolve_moment(self._moments, named).whole(), permit=self._permit)
+        return snapshot.inside(self._scope(snapshot, at=named))
 
     @overload
     def query(
@@ -314,6 +324,46 @@ class Graph:
                 plan, self._view(snapshot, scope), params, limits, branch=shown, embedder=self._embedder, now_ms=now_ms
             )
 
+    @logged("query")
+    def _at_once(
+        self, text: str, params: Mapping[str, object] | None, *, name: str | None, branch: str
+    ) -> QueryResult | None:
+        """A read of ``main`` that memory alone can answer; None if it has to be run with ``query``."""
+        found = self._in_memory(branch)
+        if found is None:
+            return None
+        view, scope = found
+        plan = self._compiler.known(text, name, view.state.schema_digest, scope)
+        if not isinstance(plan, QueryIR):
+            return None
+        now_ms = self._context.clock.now_us() // 1000
+        return self._reads.at_once(plan, view, params, branch=branch, now_ms=now_ms)
+
+    def _is_small(self, text: str, *, name: str | None, branch: str, compiles: bool) -> bool | None:
+        """True if a run in this process would let ``_at_once`` answer; None if only compiling the text could tell."""
+        found = self._in_memory(branch)
+        if found is None:
+            return False
+        view, scope = found
+        plan = self._compiler.known(text, name, view.state.schema_digest, scope)
+        if plan is None and compiles:
+            plan = self._compiler.compile(text, name, view.state.schema_digest, view.catalog, scope)
+        if plan is None:
+            return None
+        return isinstance(plan, QueryIR) and self._reads.is_small(plan, view, compiles=compiles)
+
+    def _in_memory(self, branch: str) -> tuple[GraphView, DataScope | None] | None:
+        """The head of ``main`` as the actor may see it, if it is cached and two calls of ``stat`` confirm it."""
+        manifests = self._manifests
+        state = manifests.fresh_in_memory(manifests.stamp.graph_id) if branch == MAIN else None
+        if state is None:
+            return None
+        catalog, scope = manifests.catalog(state.schema_digest), None
+        if self._permit.authorizer is not None:
+            self._permit.check(Need(Action.READ, branch))
+            scope = self._permit.scope(Action.READ, branch, catalog)
+        return GraphView(self._store, state, catalog, self._derived, is_restricted=scope is not None), scope
+
     def prepare(
         self,
         text: str,
@@ -368,7 +418,7 @@ class Graph:
         self,
         snapshot: Snapshot,
         branch: str | None = None,
-        at: str | datetime | None = None,
+        at: Moment | None = None,
         action: Action = Action.READ,
     ) -> DataScope | None:
         """The part of a snapshot that data rules leave to the actor; None if all of it."""
@@ -387,15 +437,29 @@ class Graph:
             return None
         return ChangeGuard(lambda action, catalog: permit.scope(action, branch, catalog), branch, permit.actor)
 
+    def _merge_guard(self, need: Need) -> MergeGuard | None:
+        """The data rules of a merge or revert; None without an authorizer."""
+        permit = self._permit
+        if permit.authorizer is None:
+            return None
+        from omnigraph.write.merge_guard import MergeGuard
+
+        return MergeGuard(permit.scope, need, permit.actor)
+
     def _shown(self, result: Written) -> Written:
         """The result of a write; for an actor with a scope, without the sizes of tables that its commit records."""
         if self._permit.authorizer is None or result.commit is None:
             return result
+        return replace(result, commit=self._shown_commit(result.commit, result.branch))
+
+    def _shown_commit(self, commit: GraphCommit, branch: str | None = None) -> GraphCommit:
+        if self._permit.authorizer is None:
+            return commit
         from omnigraph.engine.history.visible_changes import shown_commit
 
-        catalog = self._manifests.catalog(result.commit.schema_digest)
-        scope = self._permit.scope(Action.READ, result.branch, catalog)
-        return result if scope is None else replace(result, commit=shown_commit(result.commit))
+        catalog = self._manifests.catalog(commit.schema_digest)
+        scope = self._permit.scope(Action.READ, branch or commit.branch, catalog)
+        return commit if scope is None else shown_commit(commit)
 
     def _view(self, snapshot: Snapshot, scope: DataScope | None = None) -> GraphView:
         return GraphView(
@@ -422,7 +486,7 @@ class Graph:
         """
         from omnigraph.engine.query.sql import run
 
-        snapshot = self._at(branch, at)
+        snapshot = self._part(branch, at)
         with snapshot.reading():
             rows = run(snapshot, text, params, timeout, query_memory(memory_limit), cancel)
         return QueryResult("sql", rows, None if at is not None else branch or MAIN, snapshot.commit_id)
@@ -530,11 +594,7 @@ class Graph:
     ) -> EntityView | TypeViews:
         from omnigraph.engine.views.types import views
 
-        snapshot, scope = self._scoped(branch, at)
-        if scope is None:
-            return views(snapshot, kind, type_name)
-        visible = VisibleRows(snapshot.store, snapshot.state.tables, snapshot.catalog, scope)
-        return views(replace(snapshot, catalog=visible_catalog(snapshot.catalog, scope)), kind, type_name, visible)
+        return views(self._part(branch, at), kind, type_name)
 
     @overload
     def edges(
@@ -565,7 +625,7 @@ class Graph:
         self, branch: str | None = None, *, at: str | datetime | None = None, actor: Caller = None
     ) -> dict[str, int]:
         """The number of entities by type. A name that two types share is ``node:Name`` and ``edge:Name``."""
-        return self._at(branch, at).counts_by_type()
+        return self._part(branch, at).counts_by_type()
 
     def to_networkx(
         self, *types: str, branch: str | None = None, at: str | datetime | None = None, actor: Caller = None
@@ -577,7 +637,7 @@ class Graph:
         """
         from omnigraph.engine.interop import run
 
-        return run.to_networkx(self._at(branch, at), types)
+        return run.to_networkx(self._part(branch, at), types)
 
     def to_igraph(
         self, *types: str, branch: str | None = None, at: str | datetime | None = None, actor: Caller = None
@@ -585,7 +645,7 @@ class Graph:
         """A directed ``igraph.Graph`` of some types, or of all, with properties as attributes."""
         from omnigraph.engine.interop import run
 
-        return run.to_igraph(self._at(branch, at), types)
+        return run.to_igraph(self._part(branch, at), types)
 
     def to_pyg(
         self,
@@ -603,7 +663,7 @@ class Graph:
         """
         from omnigraph.engine.interop import run
 
-        return run.to_pyg(self._at(branch, at), types, features, missing)
+        return run.to_pyg(self._part(branch, at), types, features, missing)
 
     def nx(
         self,
@@ -616,7 +676,7 @@ class Graph:
         """The graph for NetworkX's algorithms in our implementation: ``networkx.pagerank(graph.nx("Knows"))``."""
         from omnigraph.engine.interop import run
 
-        return run.to_backend(self._at(branch, at), types, directed=directed)
+        return run.to_backend(self._part(branch, at), types, directed=directed)
 
     def draw(
         self,
@@ -635,7 +695,7 @@ class Graph:
         """
         from omnigraph.engine.picture.draw import DrawOptions, draw_types
 
-        return draw_types(self._at(branch, at), types, DrawOptions(limit, caption, height))
+        return draw_types(self._part(branch, at), types, DrawOptions(limit, caption, height))
 
     def read_blob(
         self,
@@ -654,23 +714,20 @@ class Graph:
         """
         from omnigraph.engine import blobs
 
-        snapshot, scope = self._scoped(branch, at)
-        return blobs.read_blob(snapshot, *blobs.read_selector(kind, type_name, id, property), scope)
+        return blobs.read_blob(self._part(branch, at), *blobs.read_selector(kind, type_name, id, property))
 
     def catalog(self, branch: str = MAIN, *, actor: Caller = None) -> Catalog:
         """The compiled schema of a branch, with the properties in the order of its text."""
-        snapshot = self._at(branch)
-        scope, catalog = self._scope(snapshot, branch), snapshot.ordered_catalog()
-        return catalog if scope is None else visible_catalog(catalog, scope)
+        return self._part(branch).ordered_catalog()
 
     @property
     def schema(self) -> SchemaText:
         """The schema of ``main`` as it was written: a text that displays itself, with the properties by type."""
-        return self._at().schema
+        return self._part().schema
 
     def schema_text(self, branch: str = MAIN, *, actor: Caller = None) -> str:
         """The schema of a branch as it was written."""
-        return self._at(branch).schema_text()
+        return self._part(branch).schema_text()
 
     def export(
         self,
@@ -682,7 +739,7 @@ class Graph:
         actor: Caller = None,
     ) -> Iterator[bytes]:
         """JSON lines in the form that ``load`` reads; ``dates`` are numbers (``number``) or texts (``iso``)."""
-        return self._at(branch, at).export(types, dates=dates)
+        return self._part(branch, at).export(types, dates=dates)
 
     @logged("export_files")
     def export_files(
@@ -713,7 +770,7 @@ class Graph:
 
         options = self.storage_options if target_options is None else target_options
         settings = ExportSettings.of(format, dates, null, replace=replace, options=options)
-        return export_files(self._at(branch, at), target, types, settings, progress)
+        return export_files(self._part(branch, at), target, types, settings, progress)
 
     @logged("create_branch")
     def create_branch(
@@ -758,12 +815,14 @@ class Graph:
     ) -> Iterator[GraphCommit]:
         """Commits of a branch, newest first. All filters, such as ``actor="ann"`` or ``kind="load"``, must hold."""
         from omnigraph.engine.history.commits import list_commits
+        from omnigraph.engine.history.visible_changes import shown_commit
 
-        return list_commits(self._manifests, branch, limit, filters)
+        is_restricted = self._permit.authorizer is not None and self._part(branch).visible is not None
+        return list_commits(self._manifests, branch, limit, filters, shown_commit if is_restricted else None)
 
     def commit(self, commit_id: str, *, actor: Caller = None) -> GraphCommit:
         """A commit on any branch, by its id, its first characters, or a form such as ``"main~2"``."""
-        return self._moments.commit(commit_id)
+        return self._shown_commit(self._moments.commit(commit_id))
 
     @logged("diff")
     def diff(
@@ -785,8 +844,8 @@ class Graph:
         from omnigraph.engine.history.diff import compare
 
         first, second = resolve_range(self._moments, before, after)
-        ends = (replace(first, permit=self._permit), replace(second, permit=self._permit))
-        return compare(*ends, read_filter(kind, type, op))
+        ends = [replace(end.whole(), permit=self._permit) for end in (first, second)]
+        return compare(ends[0], ends[1], read_filter(kind, type, op))
 
     @logged("changes")
     def changes(
@@ -852,8 +911,10 @@ class Graph:
         """One page of the changes of a commit against its first parent."""
         from omnigraph.engine.history.commit_changes import Comparer, changes_of
 
-        comparer = Comparer(self._manifests, read_filter(kind, type, op), self._compared, self._permit)
-        return changes_of(comparer, self._moments.commit(commit_id), page_token, limit)
+        commit = self._moments.commit(commit_id)
+        chosen = read_filter(kind, type, op)
+        comparer = Comparer(self._manifests, commit.branch, chosen, self._compared, self._permit)
+        return changes_of(comparer, commit, page_token, limit)
 
     @logged("mutate")
     def mutate(
@@ -1014,6 +1075,54 @@ class Graph:
         edits = SchemaEdits(declare or {}, frozenset(drop), allow_drop)
         return commit_versions(self._context, versions, edits, branch, options)
 
+    def external_types(
+        self,
+        branch: str | None = None,
+        *,
+        at: str | datetime | None = None,
+        check: bool = False,
+        actor: Caller = None,
+    ) -> ExternalTypeList:
+        """The external types of a branch, a commit or a time, with the versions of their tables that it pins.
+
+        ``check`` compares the sealed files with those that are there, without reading them.
+        """
+        from omnigraph.engine.external.run import external_types
+
+        return external_types(self._at(branch, at), check=check)
+
+    @logged("refresh_external")
+    def refresh_external(
+        self,
+        type_name: str | Sequence[str] | None = None,
+        *,
+        branch: str = MAIN,
+        actor: Caller = None,
+        message: str | None = None,
+        idempotency_key: str | None = None,
+        provenance: Mapping[str, str] | None = None,
+        if_commit: str | None = None,
+        progress: Callable[[int], None] | None = None,
+    ) -> RefreshResult:
+        """Pin the newest versions of the tables of external types, of one or some or all, as one atomic commit.
+
+        The rows are read and checked like those of a load: types, keys, constraints, and the ends of edges. Without a
+        newer version there is no commit. ``progress`` is called with the number of rows read.
+        """
+        from omnigraph.engine.external.run import refresh_external
+
+        options = WriteOptions(self._author(actor), message, idempotency_key, provenance or {}, if_commit)
+        return refresh_external(self._context, branch, type_name, options, progress)
+
+    @logged("refresh_external_preview")
+    def refresh_external_preview(
+        self, type_name: str | Sequence[str] | None = None, *, branch: str = MAIN, actor: Caller = None
+    ) -> WritePreview:
+        """The counts per table that ``refresh_external`` would commit. The tables are read and checked."""
+        from omnigraph.engine.external.run import refresh_preview
+
+        return refresh_preview(self._context, branch, type_name)
+
     @logged("mirror")
     def mirror(
         self,
@@ -1121,8 +1230,12 @@ class Graph:
         options = WriteOptions(self._author(actor), message, idempotency_key, provenance or {}, if_commit)
         where = run.Engine(engine, spark)
         if isinstance(source, str):
-            return run.merge(self._context, source, into or MAIN, policy, resolutions, where, options)
-        return run.resume(self._context, source, into, policy, resolutions, where, options)
+            guard = self._merge_guard(Need(Action.BRANCH_MERGE, source, into or MAIN))
+            done = run.merge(self._context, source, into or MAIN, policy, resolutions, where, options, guard)
+        else:
+            guard = self._merge_guard(Need(Action.BRANCH_MERGE, source.source, into or source.target))
+            done = run.resume(self._context, source, into, policy, resolutions, where, options, guard)
+        return done if done.commit is None else replace(done, commit=self._shown_commit(done.commit, done.target))
 
     @logged("merge_preview")
     def merge_preview(
@@ -1139,7 +1252,9 @@ class Graph:
         """The counts and conflicts of ``merge``. Nothing is written."""
         from omnigraph.engine.merge import run
 
-        return run.preview(self._context, source, into, policy, resolutions, run.Engine(engine, spark))
+        guard = self._merge_guard(Need(Action.READ, source))
+        found = run.preview(self._context, source, into, policy, resolutions, run.Engine(engine, spark), guard)
+        return replace(found, diff=partial(self.diff, found.base or found.target_head, found.source_head))
 
     @logged("revert")
     def revert(
@@ -1170,7 +1285,9 @@ class Graph:
 
         options = WriteOptions(self._author(by), message, idempotency_key, provenance or {}, if_commit)
         undone = reverts.Undone(commits, actor, run, since, until)
-        return reverts.revert(self._context, undone, branch, policy, resolutions, options)
+        guard = self._merge_guard(Need(Action.CHANGE, branch))
+        done = reverts.revert(self._context, undone, branch, policy, resolutions, options, guard)
+        return done if done.commit is None else replace(done, commit=self._shown_commit(done.commit, done.branch))
 
     def revert_preview(
         self,
@@ -1189,7 +1306,8 @@ class Graph:
         from omnigraph.engine.revert import run as reverts
 
         undone = reverts.Undone(commits, actor, run, since, until)
-        return reverts.preview(self._context, undone, branch, policy, resolutions)
+        guard = self._merge_guard(Need(Action.READ, branch))
+        return reverts.preview(self._context, undone, branch, policy, resolutions, guard)
 
     @logged("verify")
     def verify(

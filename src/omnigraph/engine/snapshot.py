@@ -1,12 +1,17 @@
-"""A snapshot: the whole graph at one commit. It never changes, and may be kept, shared and pickled."""
+"""A snapshot: the graph at one commit, or the part of it that data rules leave to an actor.
+
+It never changes, and may be kept, shared and pickled. Inside a scope, everything that shows entities leaves out what
+the actor may not see, and ``state``, from which tables could be read as a whole, is denied: code that does not know of
+scopes fails closed.
+"""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, overload
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any, overload
 
 import pyarrow as pa
 
@@ -16,13 +21,18 @@ from omnigraph.core.lru import Lru
 from omnigraph.engine.permits.permit import ANYONE, Permit
 from omnigraph.engine.schema.text import SchemaText
 from omnigraph.errors import UsageError
+from omnigraph.exec.visibility.rows import VisibleRows
 from omnigraph.history.state import ManifestState
 from omnigraph.manifest.cleaned import reading
 from omnigraph.manifest.schemas import read_order, read_text
+from omnigraph.query.visibility.catalog import visible_catalog
+from omnigraph.query.visibility.data_scope import DataScope
 from omnigraph.rows.arrow_types import Entity, row_bytes, table_schema
 from omnigraph.rows.ends.references import shown_batch, shown_names
 from omnigraph.rows.write_json import Dates, write_lines
 from omnigraph.schema.catalog import Catalog, EdgeType, PropertyOrder, type_named, types_named
+from omnigraph.schema.print import to_pg
+from omnigraph.storage.tables.filters import RowFilter
 from omnigraph.storage.tables.scan import scan
 from omnigraph.storage.tables.sorted_scan import scan_sorted
 from omnigraph.storage.tables.store import Store
@@ -40,10 +50,36 @@ class Snapshot(Displayed):
     """The pins of a branch at one moment, with the schema they were written under."""
 
     store: Store = field(repr=False)
-    state: ManifestState = field(repr=False)
+    manifest: ManifestState = field(repr=False)
     catalog: Catalog = field(repr=False)
+    """The types and properties that exist for the actor."""
     permit: Permit = field(default=ANYONE, repr=False, compare=False)
     """The permit that the snapshot was taken with."""
+    visible: VisibleRows | None = field(default=None, repr=False, compare=False)
+    """The entities that exist for the actor; None if these are all."""
+
+    def inside(self, scope: DataScope | None) -> Snapshot:
+        """The part of the snapshot inside a scope; the same if there is none."""
+        if scope is None:
+            return self
+        visible = VisibleRows(self.store, self.manifest.tables, self.catalog, scope)
+        return replace(self, catalog=visible_catalog(self.catalog, scope), visible=visible)
+
+    def whole(self) -> Snapshot:
+        """The snapshot without its scope, for code that applies data rules itself."""
+        return self if self.visible is None else replace(self, catalog=self.visible.catalog, visible=None)
+
+    @property
+    def state(self) -> ManifestState:
+        """The tables of the whole graph; raises PolicyDenied inside a scope."""
+        self.require_whole()
+        return self.manifest
+
+    def require_whole(self) -> None:
+        """Raise PolicyDenied inside a scope: the caller cannot leave entities out."""
+        if self.visible is not None:
+            reason = f" for actor {str(self.permit.actor)!r}: this cannot apply the data rules of the actor"
+            raise Need(Action.READ, self.branch).denied(reason, self.permit.actor)
 
     def require(self, action: Action) -> None:
         """Raise PolicyDenied unless the actor of the snapshot may do this with its branch."""
@@ -51,11 +87,11 @@ class Snapshot(Displayed):
 
     @property
     def commit_id(self) -> str:
-        return self.state.head
+        return self.manifest.head
 
     @property
     def branch(self) -> str:
-        return self.state.branch
+        return self.manifest.branch
 
     def _display(self) -> Display:
         counts = self.counts()
@@ -117,32 +153,36 @@ class Snapshot(Displayed):
         return Catalog(self.catalog.schema, self._declared())
 
     def _declared(self) -> PropertyOrder:
-        return _declared_order(self.store, self.state.schema_digest)
+        return _declared_order(self.store, self.manifest.schema_digest)
 
     def schema_text(self) -> str:
-        """The schema as it was written."""
-        return read_text(self.store, self.state.schema_digest)
+        """The schema as it was written; inside a scope, the declarations of what exists there."""
+        if self.visible is not None:
+            return to_pg(self.catalog.schema, self._declared())
+        return read_text(self.store, self.manifest.schema_digest)
 
     def reading(self) -> AbstractContextManager[None]:
         """Reads inside raise HistoryCleaned if cleanup has deleted the files of the snapshot."""
-        return reading(self.store, self.state)
+        return reading(self.store, self.manifest)
 
     def counts(self) -> dict[str, int]:
         """Entities by table key, such as ``node:Person``."""
-        return {key: pin.rows for key, pin in sorted(self.state.tables.items())}
+        if self.visible is None:
+            return {key: pin.rows for key, pin in sorted(self.manifest.tables.items())}
+        return {entity.table_key: len(self._view(entity)) for entity in self.entities()}
 
     def counts_by_type(self) -> dict[str, int]:
         """Entities by the name of the type; by table key where a node type and an edge type share a name."""
-        known = Counter(entity.name for entity in self.entities())
+        known, counts = Counter(entity.name for entity in self.entities()), self.counts()
         return {
-            entity.name if known[entity.name] == 1 else entity.table_key: self.state.tables[entity.table_key].rows
+            entity.name if known[entity.name] == 1 else entity.table_key: counts[entity.table_key]
             for entity in sorted(self.entities(), key=lambda entity: (isinstance(entity, EdgeType), entity.name))
         }
 
     def entities(self, type_name: str | None = None) -> list[Entity]:
         """The types that have a table, edges first as in an export; one name may mean a node and an edge type."""
         every: list[Entity] = [*self.catalog.edges.values(), *self.catalog.nodes.values()]
-        present = [entity for entity in every if entity.table_key in self.state.tables]
+        present = [entity for entity in every if entity.table_key in self.manifest.tables]
         present.sort(key=lambda entity: entity.table_key)
         return present if type_name is None else types_named(present, type_name)
 
@@ -155,8 +195,24 @@ class Snapshot(Displayed):
         entity = self.entity(table)
         names = shown_names(entity, table_schema(entity).names) if columns is None else columns
         with self.reading():
-            for batch in scan(self.store, self.state.tables[entity.table_key], names, blobs_as_bytes=True):
-                yield shown_batch(entity, batch)
+            yield from self.scanned(entity, names)
+
+    def scanned(
+        self, entity: Entity, names: Sequence[str], where: RowFilter | None = None, **how: Any
+    ) -> Iterator[pa.RecordBatch]:
+        """The rows of a type that exist for the actor, with at least the named columns; blobs as bytes.
+
+        The types of ends have their names. ``how`` are options of the scan. The filter is one that cannot fail: it may
+        see rows outside of the scope.
+        """
+        pin = self.manifest.tables[entity.table_key]
+        if self.visible is None:
+            found = scan(self.store, pin, names, where, blobs_as_bytes=True, **how)
+            return (shown_batch(entity, batch) for batch in found)
+        read = list(dict.fromkeys([*names, *self.visible.columns(entity)]))
+        found = scan(self.store, pin, read, where, blobs_as_bytes=True, **how)
+        visible = (batch.filter(pa.array(self.visible.mask(entity, batch))) for batch in found)
+        return (shown_batch(entity, batch) for batch in visible)
 
     def to_arrow(self, table: str) -> pa.Table:
         """A whole table (``Person`` or ``node:Person``), sorted by id; properties are by name, as they are stored."""
@@ -185,9 +241,19 @@ class Snapshot(Displayed):
         for entity in sorted(chosen, key=lambda entity: entity.table_key):
             rows_max = max(1, self.store.tuning.sorted_bytes // row_bytes(entity))
             with self.reading():
-                pin = self.state.tables[entity.table_key]
-                for table in scan_sorted(self.store, pin, self.column_order(entity), rows_max):
+                for table in self._sorted(entity, rows_max):
                     yield from write_lines(entity, table.to_batches(max_chunksize=65_536), dates)
+
+    def _sorted(self, entity: Entity, rows_max: int) -> Iterator[pa.Table]:
+        pin, names, visible = self.manifest.tables[entity.table_key], self.column_order(entity), self.visible
+        if visible is None:
+            yield from scan_sorted(self.store, pin, names, rows_max)
+            return
+        for table in scan_sorted(self.store, pin, [*dict.fromkeys([*names, *visible.columns(entity)])], rows_max):
+            yield table.filter(pa.array(visible.mask(entity, table))).select(names)
+
+    def _view(self, entity: Entity) -> EntityView:
+        return self.edges(entity.name) if isinstance(entity, EdgeType) else self.nodes(entity.name)
 
 
 def _declared_order(store: Store, schema_digest: str) -> PropertyOrder:

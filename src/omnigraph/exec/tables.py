@@ -6,7 +6,7 @@ numbers outlive a commit.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
@@ -169,7 +169,7 @@ class TableView:
                 found[text] = row
         return found
 
-    def _numbered(self, addresses: dict[str, int]) -> dict[str, int]:
+    def _numbered(self, addresses: Mapping[str, int]) -> dict[str, int]:
         rows = self.layout.numbers_at(np.fromiter(addresses.values(), np.uint64, len(addresses)))
         return dict(zip(addresses, rows.tolist(), strict=True))
 

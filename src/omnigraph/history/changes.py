@@ -32,6 +32,26 @@ Node = str | Mapping[str, str] | None
 
 
 @dataclass(frozen=True, slots=True)
+class Counts:
+    """Numbers of inserted, updated and deleted entities."""
+
+    inserted: int = 0
+    updated: int = 0
+    deleted: int = 0
+
+    @property
+    def total(self) -> int:
+        return self.inserted + self.updated + self.deleted
+
+    def __add__(self, other: Counts) -> Counts:
+        return Counts(self.inserted + other.inserted, self.updated + other.updated, self.deleted + other.deleted)
+
+    def __str__(self) -> str:
+        signs = (("+", self.inserted), ("~", self.updated), ("-", self.deleted))
+        return " ".join(f"{sign}{number:,}" for sign, number in signs if number) or "nothing"
+
+
+@dataclass(frozen=True, slots=True)
 class Image:
     """An entity in one state: its properties, and for an edge its endpoints."""
 

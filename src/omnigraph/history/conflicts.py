@@ -28,6 +28,7 @@ class ConflictKind(StrEnum):
     DIVERGENT_UPDATE = "divergent_update"
     DELETE_VS_UPDATE = "delete_vs_update"
     UPDATE_VS_DELETE = "update_vs_delete"
+    DIVERGENT_SOURCE = "divergent_source"
     ORPHAN_EDGE = "orphan_edge"
     UNIQUE_VIOLATION = "unique_violation"
     CARDINALITY_VIOLATION = "cardinality_violation"
@@ -35,7 +36,10 @@ class ConflictKind(StrEnum):
 
     @property
     def is_of_rows(self) -> bool:
-        """True if both sides changed one entity; the other kinds are broken constraints of the merged graph."""
+        """True if both sides changed one entity, or pinned other versions of one external table.
+
+        The other kinds are broken constraints of the merged graph.
+        """
         return self in _OF_ROWS
 
 
@@ -45,6 +49,7 @@ _OF_ROWS = frozenset(
         ConflictKind.DIVERGENT_UPDATE,
         ConflictKind.DELETE_VS_UPDATE,
         ConflictKind.UPDATE_VS_DELETE,
+        ConflictKind.DIVERGENT_SOURCE,
     }
 )
 
@@ -53,7 +58,8 @@ _OF_ROWS = frozenset(
 class MergeConflict:
     """One conflict. Values have the form of query results; a side without the entity has None.
 
-    ``id`` is the id of the entity; for a cardinality violation it is the id of the source node of the edges.
+    ``id`` is the id of the entity; for a cardinality violation it is the id of the source node of the edges. An
+    external table has none.
     """
 
     table: str
@@ -142,6 +148,7 @@ _POSSIBLE: dict[ConflictKind, frozenset[Take]] = {
     ConflictKind.DIVERGENT_UPDATE: _SIDES | {Take.VALUE, Take.EXPRESSION, Take.BASE},
     ConflictKind.DELETE_VS_UPDATE: _SIDES,
     ConflictKind.UPDATE_VS_DELETE: _SIDES,
+    ConflictKind.DIVERGENT_SOURCE: _SIDES,
     ConflictKind.ORPHAN_EDGE: _SIDES | {Take.DELETE},
     ConflictKind.UNIQUE_VIOLATION: _SIDES | {Take.VALUE, Take.DELETE},
     ConflictKind.CARDINALITY_VIOLATION: _SIDES,

@@ -37,6 +37,8 @@ class WriteMode(Enum):
     """A table that did not exist."""
     DROP = "drop"
     """Takes the table out of the state."""
+    SEAL = "seal"
+    """Pins another version of an external table, whose rows are outside the graph."""
 
 
 @dataclass(frozen=True, slots=True)

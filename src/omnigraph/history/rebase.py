@@ -62,6 +62,8 @@ _WRITE_DECISIONS: dict[tuple[WriteMode, Movement], Decision] = {
     (WriteMode.ALTER, Movement.LOGICAL): Decision.RESTAGE,
     (WriteMode.CREATE, Movement.LOGICAL): Decision.CONFLICT,
     (WriteMode.DROP, Movement.LOGICAL): Decision.CONFLICT,
+    # The source decides the content, not the version that was sealed before.
+    (WriteMode.SEAL, Movement.LOGICAL): Decision.RESTAGE,
 }
 _SEVERITY = (Decision.REPUBLISH, Decision.RESTAGE, Decision.RECHECK, Decision.CONFLICT)
 

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
-from omnigraph.core.commit import GraphCommit, commit_from_json, commit_text
+from omnigraph.core.commit import GraphCommit, commit_from_text, commit_text
 from omnigraph.core.tables import FileRecord, TablePin
 from omnigraph.errors import CorruptionError
 
@@ -106,7 +106,7 @@ def to_rows(state: ManifestState) -> list[ManifestRow]:
     ]
     pins = [*state.tables.values()] + ([state.log] if state.log else [])
     for pin in pins:
-        kind = "log" if pin.key == COMMIT_LOG_KEY else "table"
+        kind = "log" if pin.key == COMMIT_LOG_KEY else "external" if pin.is_external else "table"
         rows.append(
             ManifestRow(
                 object_id=pin.key,
@@ -183,12 +183,12 @@ def _from_rows(rows: list[ManifestRow], version: int) -> ManifestState:
                 head = json.loads(row.metadata or "{}")
             case "schema":
                 schema_digest = json.loads(row.metadata or "{}")["digest"]
-            case "table":
+            case "table" | "external":
                 tables[row.object_id] = _pin(row)
             case "log":
                 log = _pin(row)
             case "graph_commit":
-                commits.append(commit_from_json(json.loads(row.metadata or "{}")))
+                commits.append(commit_from_text(row.metadata or "{}"))
     return ManifestState(
         branch=head["branch"],
         incarnation=head["incarnation"],

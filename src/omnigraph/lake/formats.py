@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Final
 
@@ -71,8 +72,16 @@ def open_target(format: str, place: TablePlace, schema: pa.Schema, *, replace: b
 
 def require(format: TableFormat) -> OpenTarget:
     """The opener of a format. Raises UsageError if its library is not installed."""
-    try:
+    with missing_library(format.name):
         return format.opener()
+
+
+@contextmanager
+def missing_library(name: str) -> Iterator[None]:
+    """Translate a failed import of the library of a format."""
+    format = TABLE_FORMATS[name]
+    try:
+        yield
     except ModuleNotFoundError as error:
         if (error.name or "").partition(".")[0] != format.library:
             raise

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from typing import Final
 
@@ -36,6 +36,7 @@ from omnigraph.errors import AlreadyExistsError, ConflictError, OmnigraphError, 
 from omnigraph.lake.iceberg_files import LakeFiles
 from omnigraph.lake.targets import TablePlace, TableTarget, WrittenFile
 from omnigraph.storage.objects.failures import first_line
+from omnigraph.storage.objects.protocol import Objects
 
 HINT: Final = "metadata/version-hint.text"
 _VERSION = re.compile(r"metadata/v(\d+)\.metadata\.json")
@@ -60,7 +61,7 @@ class IcebergTarget:
 
     def commit(self, files: Sequence[WrittenFile]) -> None:
         """Write the manifests, then the metadata of the next version."""
-        with _translated(self.place):
+        with _translated(self.place.address, "written"):
             update = self.transaction.update_snapshot(snapshot_properties=dict(self.place.facts))
             with update.fast_append() if self.replaced is None else update.overwrite() as snapshot:
                 for task in () if self.replaced is None else self.replaced.scan().plan_files():
@@ -89,9 +90,9 @@ class IcebergTarget:
 
 def open_target(place: TablePlace, schema: pa.Schema, exists: bool) -> TableTarget:
     """A table to write."""
-    with _translated(place):
+    with _translated(place.address, "written"):
         files, columns = LakeFiles(place.options), _columns(schema)
-        version = _newest_version(place) if exists else 0
+        version = _replaced_version(place) if exists else 0
         catalog = _Directory(place, version)
         if not version:
             metadata = new_table_metadata(
@@ -112,18 +113,24 @@ def _location(place: TablePlace) -> str:
     return place.address if "://" in place.address else f"file://{place.address}"
 
 
-def _newest_version(place: TablePlace) -> int:
-    """The newest version of a table; the hint may be behind, because it is written after the version."""
-    objects = place.objects()
-    listed = [_VERSION.fullmatch(file.path) for file in objects.level("metadata").files]
-    versions = [int(found[1]) for found in listed if found is not None]
-    if not versions:
+def _replaced_version(place: TablePlace) -> int:
+    version = newest_version(place.objects())
+    if version is None:
         raise AlreadyExistsError(
             f"the Iceberg table {place.address!r} belongs to a catalog, which must commit its versions",
             hint="name a new directory",
             path=place.address,
         )
-    return max(versions)
+    return version
+
+
+def newest_version(objects: Objects) -> int | None:
+    """The newest version of a table without a catalog; None if its versions are not numbered.
+
+    The hint may be behind, because it is written after the version.
+    """
+    listed = [_VERSION.fullmatch(file.path) for file in objects.level("metadata").files]
+    return max((int(found[1]) for found in listed if found is not None), default=None)
 
 
 def _columns(schema: pa.Schema) -> Schema:
@@ -184,12 +191,17 @@ class _Directory(NoopCatalog):
 
 
 @contextmanager
-def _translated(place: TablePlace) -> Iterator[None]:
+def _translated(address: str, what: str) -> Iterator[None]:
     try:
         yield
     except OmnigraphError:
         raise
     except Exception as error:  # the library raises ValueError, KeyError, pydantic's errors and its own
         raise StorageError(
-            f"the Iceberg table {place.address!r} cannot be written: {first_line(error)}", path=place.address
+            f"the Iceberg table {address!r} cannot be {what}: {first_line(error)}", path=address
         ) from error
+
+
+def reading_table(address: str) -> AbstractContextManager[None]:
+    """Translate errors of the library while a table is read."""
+    return _translated(address, "read")

@@ -40,7 +40,7 @@ class LakeFile(InputFile, OutputFile):
 
     def __init__(self, location: str, options: Mapping[str, str]) -> None:
         super().__init__(location)
-        directory, _, self.name = _plain(location).rpartition("/")
+        directory, _, self.name = plain_address(location).rpartition("/")
         self.objects: Objects = open_objects(parse_root(directory), options, Durability.OS)
 
     def __len__(self) -> int:
@@ -84,6 +84,6 @@ class _Output(io.BytesIO):
         super().close()
 
 
-def _plain(location: str) -> str:
+def plain_address(location: str) -> str:
     """An address as we write it: Hadoop writes local files with one slash, ``file:/data``."""
-    return f"file://{location.removeprefix('file:')}" if location.startswith("file:/") else location
+    return "/" + location.removeprefix("file:").lstrip("/") if location.startswith("file:/") else location

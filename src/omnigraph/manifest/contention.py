@@ -37,17 +37,29 @@ KNOCKS_MAX = 3
 class Contention:
     """The attempts of one change of a branch. A context manager, so that a turn ends with the change.
 
-    ``seconds`` is the time that preparing the change took: an attempt that restages takes as long again.
+    ``seconds`` is the time that preparing the change took: an attempt that restages takes as long again. With
+    ``has_rivals``, a short write holds the turn from its first attempt on, where a turn costs no request.
     """
 
-    def __init__(self, manifests: Manifests, incarnation: str, attempts_max: int, seconds: float = 0.0) -> None:
+    def __init__(
+        self,
+        manifests: Manifests,
+        incarnation: str,
+        attempts_max: int,
+        seconds: float = 0.0,
+        *,
+        has_rivals: bool = False,
+    ) -> None:
         self._manifests = manifests
         self._incarnation = incarnation
         self._turns = manifests.store.turns
         self._location = manifests.location(incarnation)
         self._attempts_max = attempts_max
         self._seconds = seconds
-        self.turn_after = TURN_AFTER_LONG if seconds > LONG_SECONDS else TURN_AFTER
+        if seconds > LONG_SECONDS:
+            self.turn_after = TURN_AFTER_LONG
+        else:
+            self.turn_after = 0 if has_rivals and not self._turns.needs_knock else TURN_AFTER
         self._stack = ExitStack()
 
     def __enter__(self) -> Contention:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import pyarrow as pa
 
@@ -27,13 +27,17 @@ def create_graph(
     schema: SchemaIR,
     schema_text: str,
     table_schemas: Mapping[TableId, tuple[str, pa.Schema]],
+    external: tuple[Mapping[str, TablePin], Sequence[FileRecord]] = ({}, ()),
     *,
     commit_id: str,
     graph_id: str,
     created_at_us: int,
     actor: str | None,
 ) -> Stamp:
-    """Write a new graph. Without the stamp there is no graph, so a creation that crashed can be repeated."""
+    """Write a new graph. Without the stamp there is no graph, so a creation that crashed can be repeated.
+
+    ``external`` are the pins of external types and the files that are stored for them.
+    """
     refuse_existing(store)
     check_conditional(store)
     place = ManifestPlace(graph_id, 1, 1)
@@ -51,9 +55,10 @@ def create_graph(
         schema_digest,
         actor,
         "create the graph",
-        files=(*schema_files, *table_files, *log_files),
+        files=(*schema_files, *table_files, *external[1], *log_files),
     )
-    state = ManifestState(MAIN, graph_id, 1, 1, commit_id, schema_digest, pins, (commit,), log)
+    tables = {**pins, **external[0]}
+    state = ManifestState(MAIN, graph_id, 1, 1, commit_id, schema_digest, tables, (commit,), log)
     try:
         create_manifest(store, MAIN_MANIFEST, rows_to_arrow(to_rows(state)))
     except SwapLost:

@@ -6,6 +6,8 @@ A failure of the store proves neither of the first two, so the publisher looks t
 "unknown" only if the lookup fails as well, or a late request may still take effect.
 
 - Writers of one process that wait for the same branch are published in one swap. Each keeps its own commit and outcome.
+  Independent inserts among them are also staged together, as one wave (``Share``): their files are written in parallel,
+  and once, on a base that no writer before them makes obsolete.
 - A lost swap is retried on the newest state. ``history.rebase`` decides whether the plan still holds there.
 - Files are staged and durable before the swap; a failed write leaves only garbage, which cleanup deletes.
 """
@@ -14,11 +16,9 @@ from __future__ import annotations
 
 import logging
 import threading
-from collections import deque
-from collections.abc import Callable
+import time
 from dataclasses import dataclass, field, replace
 
-from omnigraph.core.commit import GraphCommit
 from omnigraph.errors import (
     ContentionError,
     NotFoundError,
@@ -36,66 +36,12 @@ from omnigraph.manifest.commit_log import commits_since, find_by_idempotency_key
 from omnigraph.manifest.contention import Contention
 from omnigraph.manifest.fences import Fenced
 from omnigraph.manifest.layout import DELETED, WITHDRAWN
-from omnigraph.manifest.reader import Capture, Manifests
+from omnigraph.manifest.queue import Door, Published, Restage, Share, StageWave, Ticket
+from omnigraph.manifest.reader import Manifests
 from omnigraph.manifest.replacement import replace_state
 from omnigraph.storage.publish.swap import SwapLost, SwapNotDurable, SwapUnclear
 
 _logger = logging.getLogger(__name__)
-
-Restage = Callable[[Capture, Decision], PublishPlan]
-"""Stages the plan again on a newer state. With RECHECK it raises if its read set has changed."""
-
-
-@dataclass(frozen=True, slots=True)
-class Published:
-    """A commit, and the state of its branch right after it.
-
-    ``repeated`` marks an idempotent retry: an earlier call made the commit. ``lost_swaps`` counts how often other
-    processes published first.
-    """
-
-    commit: GraphCommit
-    state: ManifestState
-    repeated: bool = False
-    lost_swaps: int = 0
-
-
-@dataclass(slots=True)
-class _Ticket:
-    """A write in the queue.
-
-    The original plan is kept: every attempt must start from a published base, and a batch rebases plans onto states
-    that are published only if its swap wins.
-
-    ``unclear`` is the manifest version of a swap with an unknown outcome, and its failure. In an object store such a
-    request may still take effect, until another swap has taken that version.
-    """
-
-    plan: PublishPlan
-    restage: Restage
-    seconds: float = 0.0
-    lost_swaps: int = 0
-    unclear: tuple[int, str] | None = None
-    published: Published | None = None
-    error: BaseException | None = None
-
-    @property
-    def is_open(self) -> bool:
-        return self.published is None and self.error is None
-
-    def outcome(self) -> Published:
-        if self.error is not None:
-            raise self.error
-        assert self.published is not None
-        return self.published
-
-
-@dataclass(slots=True)
-class _Door:
-    """Writers of one branch in this process: the thread that holds the lock publishes for all that wait."""
-
-    lock: threading.Lock = field(default_factory=threading.Lock)
-    waiting: deque[_Ticket] = field(default_factory=deque)
 
 
 @dataclass(slots=True)
@@ -103,55 +49,76 @@ class Publisher:
     """Publishes plans for the branches of one graph."""
 
     manifests: Manifests
-    _doors: dict[str, _Door] = field(default_factory=dict)
+    stage_wave: StageWave
+    _doors: dict[str, Door] = field(default_factory=dict)
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
-    def publish(self, plan: PublishPlan, restage: Restage, seconds: float = 0.0) -> Published:
-        """Publish the plan, rebasing it after every lost swap. ``seconds`` is the time that preparing the plan took."""
+    def is_busy(self, incarnation: str) -> bool:
+        """True if a writer is likely to wait for its turn, behind others of this process or of other processes."""
+        door = self._doors.get(incarnation)
+        return door is not None and (door.is_busy or bool(door.waiting) or door.has_rivals)
+
+    def publish(
+        self, plan: PublishPlan, restage: Restage, seconds: float = 0.0, share: Share | None = None
+    ) -> Published:
+        """Publish the plan, rebasing it after every lost swap. ``seconds`` is the time that preparing the plan took.
+
+        A ``share`` is staged here, with those of other writers that wait; its plan is an outline without writes.
+        """
         door = self._door(plan.base.incarnation)
-        ticket = _Ticket(plan, restage, seconds)
-        # Enqueue before taking the lock: the thread that publishes now can take this ticket along, and then this one
-        # finds it closed.
-        door.waiting.append(ticket)
-        with door.lock:
-            # The queue may be longer than a group, and then this ticket is not in the first batch.
-            while ticket.is_open:
-                count = min(len(door.waiting), self.manifests.store.tuning.published_commits_max)
-                batch = [door.waiting.popleft() for _ in range(count)]
-                self._publish_batch(plan.base.incarnation, batch, ticket)
+        ticket = Ticket(plan, restage, seconds, share, is_staged=share is None)
+        if door.enter(ticket):
+            try:
+                # The queue may be longer than a group, and then this ticket is not in the first batch.
+                while ticket.is_open:
+                    batch = door.next_batch(self.manifests.store.tuning.published_commits_max)
+                    began = time.monotonic()
+                    self._publish_batch(door, plan.base.incarnation, batch, ticket)
+                    door.last = len(batch), time.monotonic() - began
+            finally:
+                door.leave()
         return ticket.outcome()
 
-    def _door(self, incarnation: str) -> _Door:
+    def _door(self, incarnation: str) -> Door:
         with self._lock:
-            return self._doors.setdefault(incarnation, _Door())
+            return self._doors.setdefault(incarnation, Door())
 
-    def _publish_batch(self, incarnation: str, batch: list[_Ticket], own: _Ticket) -> None:
+    def _publish_batch(self, door: Door, incarnation: str, batch: list[Ticket], own: Ticket) -> None:
         swaps_max = self.manifests.store.tuning.swaps_max
         try:
-            seconds = max(ticket.seconds for ticket in batch)
-            with Contention(self.manifests, incarnation, swaps_max, seconds) as attempts:
-                for attempt in attempts:
-                    # While this writer waited for its turn other processes may have published. A swap on an outdated
-                    # state would be lost, and the turn wasted.
-                    warm = attempt < attempts.turn_after
-                    state = self.manifests.warm(incarnation) if warm else self.manifests.fresh(incarnation)
-                    self._try(state, batch)
-                    if not any(ticket.is_open for ticket in batch):
-                        return
-            for ticket in batch:
-                _fail(ticket, ContentionError(f"{swaps_max} others published first", hint="try again"))
+            # A write that waits for another one of its batch has lost no swap: its attempts count from the beginning.
+            while left := [ticket for ticket in batch if ticket.is_open]:
+                self._publish_some(door, incarnation, left)
+                if all(ticket.is_open for ticket in left):
+                    for ticket in left:
+                        ticket.fail(ContentionError(f"{swaps_max} others published first", hint="try again"))
         except OmnigraphError as error:
             for ticket in batch:
-                _fail(ticket, error)
+                ticket.fail(error)
         except BaseException as error:
             # KeyboardInterrupt and the like arrive at any line, also after the swap. The other writers of the batch
             # were not interrupted, but whether their commits were published is unknown.
             for ticket in batch:
                 if ticket is not own:
-                    _fail(ticket, OutcomeUnknown(ticket.plan.info.id, f"its publisher was interrupted: {error!r}"))
-            _fail(own, error)
+                    ticket.fail(OutcomeUnknown(ticket.plan.info.id, f"its publisher was interrupted: {error!r}"))
+            own.fail(error)
 
-    def _try(self, current: ManifestState, batch: list[_Ticket]) -> None:
+    def _publish_some(self, door: Door, incarnation: str, batch: list[Ticket]) -> None:
+        """Try until at least one ticket is closed, or all attempts are lost."""
+        seconds = max(ticket.seconds for ticket in batch)
+        swaps_max = self.manifests.store.tuning.swaps_max
+        with Contention(self.manifests, incarnation, swaps_max, seconds, has_rivals=door.has_rivals) as attempts:
+            for attempt in attempts:
+                known = self.manifests.warm(incarnation)
+                # While this writer waited for its turn other processes may have published. A swap on an outdated
+                # state would be lost, and the turn wasted.
+                state = known if attempt < attempts.turn_after else self.manifests.fresh(incarnation)
+                self._try(state, batch)
+                door.note_rivals(was_overtaken=attempt > 0 or state.version != known.version)
+                if not all(ticket.is_open for ticket in batch):
+                    return
+
+    def _try(self, current: ManifestState, batch: list[Ticket]) -> None:
         """One swap for all open tickets, each rebased on the commits of those before it.
 
         A refusal stands only if it was decided from published commits (``state is current``). If it was decided from
@@ -170,10 +137,14 @@ class Publisher:
         """
         version = current.version + 1
         state = current
-        accepted: list[tuple[_Ticket, str]] = []
+        accepted: list[tuple[Ticket, str]] = []
         files: list[str] = []
+        for ticket, plan in self._wave(current, batch):
+            state = apply_plan(state, plan, version)
+            accepted.append((ticket, plan.info.id))
+            files += (record.path for record in plan.files)
         for ticket in batch:
-            if not ticket.is_open:
+            if not ticket.is_open or ticket.share is not None:
                 continue
             try:
                 self._settle(ticket, current)
@@ -181,7 +152,7 @@ class Publisher:
             except Exception as error:
                 # Any exception is the failure of this one write: the rest of the batch must not share it.
                 if state is current and not self._is_overtaken(current, error):
-                    _fail(ticket, error)
+                    ticket.fail(error)
                 continue
             if isinstance(outcome, PublishPlan):
                 state = apply_plan(state, outcome, version)
@@ -215,22 +186,67 @@ class Publisher:
         except SwapNotDurable as error:
             # Readers see the commit, but a power loss may still take it back: neither success nor failure is true.
             for ticket, commit_id in accepted:
-                _fail(ticket, OutcomeUnknown(commit_id, f"it is visible but may not be durable: {error}"))
+                ticket.fail(OutcomeUnknown(commit_id, f"it is visible but may not be durable: {error}"))
         else:
             self._succeed(state, accepted)
+
+    def _wave(self, current: ManifestState, batch: list[Ticket]) -> list[tuple[Ticket, PublishPlan]]:
+        """Stage the independent shares of a batch together; the others are staged behind them, one by one."""
+        capture = self.manifests.capture(current)
+        joined: list[Ticket] = []
+        shares: list[Share] = []
+        for ticket in batch:
+            if not ticket.is_open or ticket.share is None:
+                continue
+            try:
+                self._settle(ticket, current)
+                made = self._admitted(ticket, current)
+                if made is not None:
+                    ticket.published = made
+                elif self._is_first_of_its_kind(ticket, joined) and ticket.share.joins(capture, shares):
+                    joined.append(ticket)
+                    shares.append(ticket.share)
+                else:
+                    # Staged after the wave, on the commits that it depends on.
+                    ticket.share = None
+            except Exception as error:
+                # A share may be prepared here for the first time, on a state that lacks what others have published.
+                if self.manifests.fresh(current.incarnation).version == current.version:
+                    ticket.fail(error)
+        if not joined:
+            return []
+        try:
+            plans = self.stage_wave(capture, shares)
+        except Exception as error:
+            if len(joined) == 1:
+                if not self._is_overtaken(current, error):
+                    joined[0].fail(error)
+                return []
+            # One failure ends the wave. Staged one by one, each of them gets its own outcome.
+            _logger.info("a wave of %d writes failed; staging them one by one", len(joined), exc_info=True)
+            for ticket in joined:
+                ticket.share = None
+            return []
+        return [(ticket, replace(plan, fence=ticket.plan.fence)) for ticket, plan in zip(joined, plans, strict=True)]
+
+    def _is_first_of_its_kind(self, ticket: Ticket, joined: list[Ticket]) -> bool:
+        """True if no commit of the same wave can change what becomes of this write, as a precondition or a repeat."""
+        key = ticket.plan.info.idempotency_key
+        is_repeat = key is not None and any(other.plan.info.idempotency_key == key for other in joined)
+        return not is_repeat and (ticket.plan.expected_head is None or not joined)
 
     def _is_overtaken(self, current: ManifestState, error: Exception) -> bool:
         """True if a state failed only because it is outdated and cleanup has deleted its files."""
         return isinstance(error, StorageError) and self.manifests.fresh(current.incarnation).version != current.version
 
-    def _succeed(self, state: ManifestState, accepted: list[tuple[_Ticket, str]]) -> None:
+    def _succeed(self, state: ManifestState, accepted: list[tuple[Ticket, str]]) -> None:
         for ticket, commit_id in accepted:
             _logger.info("commit %s is version %d of branch %s", commit_id, state.version, state.branch)
             commit = find_commit(self.manifests.store, state, commit_id)
             assert commit is not None
             ticket.published = Published(commit, state, lost_swaps=ticket.lost_swaps)
 
-    def _resolve(self, state: ManifestState, accepted: list[tuple[_Ticket, str]], error: SwapUnclear) -> None:
+    def _resolve(self, state: ManifestState, accepted: list[tuple[Ticket, str]], error: SwapUnclear) -> None:
         """Look up the outcome of an inconclusive swap. If its version is still free, the same commits are retried."""
         try:
             found = self.manifests.reload(state.incarnation)
@@ -239,7 +255,7 @@ class Publisher:
             ]
         except Exception:
             for ticket, commit_id in accepted:
-                _fail(ticket, OutcomeUnknown(commit_id, str(error)))
+                ticket.fail(OutcomeUnknown(commit_id, str(error)))
             return
         # One swap publishes all commits or none.
         if all(is_published):
@@ -251,14 +267,35 @@ class Publisher:
             for ticket, _ in accepted:
                 ticket.unclear = (state.version, str(error))
 
-    def _settle(self, ticket: _Ticket, current: ManifestState) -> None:
+    def _settle(self, ticket: Ticket, current: ManifestState) -> None:
         """Resolve an unclear swap: once its version is taken by other commits, it can no longer take effect."""
         if ticket.unclear is not None and ticket.unclear[0] <= current.version:
             made = find_commit(self.manifests.store, current, ticket.plan.info.id)
             ticket.unclear = None if made is None else ticket.unclear
 
-    def _rebased(self, ticket: _Ticket, state: ManifestState) -> PublishPlan | Published:
-        """The ticket's plan for this state, or its commit if that exists already.
+    def _rebased(self, ticket: Ticket, state: ManifestState) -> PublishPlan | Published:
+        """The ticket's plan for this state, or its commit if that exists already."""
+        made = self._admitted(ticket, state)
+        if made is not None:
+            return made
+        plan = ticket.plan
+        if not ticket.is_staged:
+            return ticket.restage(self.manifests.capture(state), Decision.RESTAGE)
+        if state.head == plan.base.head:
+            return plan
+        since = commits_since(self.manifests.store, state, plan.base.head)
+        rebase = decide(state, since, plan)
+        _logger.debug("%d commits came first on %s: %s", len(since), state.branch, rebase.decision.value)
+        match rebase.decision:
+            case Decision.REPUBLISH:
+                return replace(plan, base=state)
+            case Decision.RESTAGE | Decision.RECHECK:
+                return ticket.restage(self.manifests.capture(state), rebase.decision)
+            case Decision.CONFLICT:
+                raise conflict(rebase.table or "schema", plan.base, state)
+
+    def _admitted(self, ticket: Ticket, state: ManifestState) -> Published | None:
+        """The ticket's commit if it exists already, else None; raises if the state admits no such write.
 
         The order of the checks matters: a commit that exists is a success whatever else changed since, so it is
         looked for before anything can refuse the write.
@@ -286,17 +323,7 @@ class Publisher:
             raise Fenced(state.fence)
         if state.unconfirmed is not None:
             check_confirmed(self.manifests, state)
-        if state.head == plan.base.head:
-            return plan
-        rebase = decide(state, since, plan)
-        _logger.debug("%d commits came first on %s: %s", len(since), state.branch, rebase.decision.value)
-        match rebase.decision:
-            case Decision.REPUBLISH:
-                return replace(plan, base=state)
-            case Decision.RESTAGE | Decision.RECHECK:
-                return ticket.restage(self.manifests.capture(state), rebase.decision)
-            case Decision.CONFLICT:
-                raise conflict(rebase.table or "schema", plan.base, state)
+        return None
 
 
 def check_precondition(state: ManifestState, expected_head: str | None) -> None:
@@ -335,14 +362,3 @@ def conflict(table: str, base: ManifestState, current: ManifestState) -> ReadSet
         expected=expected,
         actual=actual,
     )
-
-
-def _fail(ticket: _Ticket, error: BaseException) -> None:
-    if not ticket.is_open:
-        return
-    # An earlier swap of this ticket may still take effect, so whatever failed now is not the outcome.
-    if ticket.unclear is not None:
-        ticket.error = OutcomeUnknown(ticket.plan.info.id, ticket.unclear[1])
-        ticket.error.__cause__ = error
-    else:
-        ticket.error = error

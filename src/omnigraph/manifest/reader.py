@@ -92,6 +92,14 @@ class Manifests:
             self._seen[incarnation] = looked
         return known
 
+    def fresh_in_memory(self, incarnation: str) -> ManifestState | None:
+        """The newest state, if it is cached and the store can confirm at once that it is the newest; else None."""
+        known = self._states.get(incarnation)
+        if known is None or not self.store.root.capabilities.links_versions:
+            return None
+        is_current = is_newest(self.store, ManifestVersion(self.location(incarnation), known.version))
+        return known if is_current else None
+
     def reload(self, incarnation: str) -> ManifestState:
         """Read the newest state."""
         looked = time.time()

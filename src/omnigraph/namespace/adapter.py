@@ -246,7 +246,14 @@ class OmnigraphNamespace(ln.LanceNamespace):
         return commit_batch(self._graphs, batch, commit_options(fields.texts("context")))
 
     def _table(self, fields: Fields) -> Table:
-        return self._graphs.table(table_path(fields.identifier, fields.text("branch"), many=self._graphs.many))
+        table = self._graphs.table(table_path(fields.identifier, fields.text("branch"), many=self._graphs.many))
+        external = table.entity.ir.external
+        if external is not None:
+            raise ln.UnsupportedOperationError(
+                f"{table.entity.name} is external: its rows are in {external.address!r}, which is no Lance table;"
+                " open that table itself, or use graph.query"
+            )
+        return table
 
     def _version(self, fields: Fields) -> tuple[Store, TablePin]:
         table = self._table(fields)

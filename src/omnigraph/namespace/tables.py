@@ -109,7 +109,10 @@ class Graphs:
             raise InvalidInputError("tables are in a branch or a commit; name one, such as 'main'")
         graph = self.graph(path.graph)
         try:
-            return graph.snapshot(path.ref.branch) if path.ref.at is None else graph.snapshot(at=path.ref.at)
+            found = graph.snapshot(path.ref.branch) if path.ref.at is None else graph.snapshot(at=path.ref.at)
+            # Lance reads whole tables, so actors with a scope are denied here.
+            found.require_whole()
+            return found
         except (NotFoundError, UsageError) as error:
             raise NamespaceNotFoundError(hinted(error.message, error.hint)) from error
 
@@ -137,5 +140,6 @@ class Graphs:
         return found
 
     def tables(self, path: Path) -> list[str]:
-        """The names of the tables at a ref."""
-        return sorted(table_names(self.snapshot(path).entities()))
+        """The names of the tables at a ref. External types have none that a Lance client could open."""
+        names = table_names(self.snapshot(path).entities())
+        return sorted(name for name, entity in names.items() if entity.ir.external is None)

@@ -30,6 +30,8 @@ BLOB_BYTES: Final = 1024 * 1024
 VALUE_BYTES: Final = 64
 """Assumed size of any other value but a vector."""
 
+_KEPT: Final = "_table_schema"
+
 ARROW_TYPES: Final[dict[Scalar, pa.DataType]] = {
     Scalar.STRING: pa.utf8(),
     Scalar.BLOB: pa.large_binary(),
@@ -52,6 +54,14 @@ def table_schema(entity: Entity) -> pa.Schema:
 
     Those of edges begin with ``id``, ``src``, ``dst``, and the tags of ends with several types.
     """
+    # An entity type never changes, so its columns are kept beside its fields: a write asks for them a dozen times.
+    kept: dict[str, pa.Schema] = vars(entity)
+    if _KEPT not in kept:
+        kept[_KEPT] = _table_schema(entity)
+    return kept[_KEPT]
+
+
+def _table_schema(entity: Entity) -> pa.Schema:
     fields = [pa.field(ID, pa.utf8(), nullable=False, metadata=PRIMARY_KEY_METADATA)]
     if isinstance(entity, EdgeType):
         fields += [pa.field(SRC, pa.utf8(), nullable=False), pa.field(DST, pa.utf8(), nullable=False)]

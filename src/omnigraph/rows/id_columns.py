@@ -24,10 +24,14 @@ _WHOLE = PropertyType(Scalar.I64)
 
 def id_column(array: pa.Array, node: NodeType | None) -> pa.Array:
     """Ids of nodes of a type, or of entities whose ids are plain text, as text. Raises WrongValue and WrongColumn."""
+    return id_texts(array, key_type_of(node))
+
+
+def id_texts(array: pa.Array, key: PropertyType) -> pa.Array:
+    """The same for ids whose values are those of a key of this type."""
     if is_uuid(array.type):
         return uuid_texts(array)
     array = plain(array)
-    key = _key_type(node)
     if pa.types.is_string(array.type):
         texts = cast_column(array, _TEXT)
         return texts if key.scalar is Scalar.STRING else _canonical(texts, key)
@@ -38,7 +42,7 @@ def id_column(array: pa.Array, node: NodeType | None) -> pa.Array:
 
 def id_columns(array: pa.Array, nodes: Sequence[NodeType], names: Sequence[str | None]) -> pa.Array:
     """Ids of nodes of several types, as ``id_column``; ``names`` are the types of the rows, None if not given."""
-    if len({_key_type(node).scalar for node in nodes}) == 1:
+    if len({key_type_of(node).scalar for node in nodes}) == 1:
         return id_column(array, nodes[0])
     known = {node.name: node for node in nodes}
     given = pa.array(names, pa.utf8())
@@ -53,7 +57,7 @@ def id_columns(array: pa.Array, nodes: Sequence[NodeType], names: Sequence[str |
     return pa.concat_arrays(parts).take(pc.sort_indices(order))
 
 
-def _key_type(node: NodeType | None) -> PropertyType:
+def key_type_of(node: NodeType | None) -> PropertyType:
     """The type of a key of one property; the id of any other node is text."""
     return node.properties[node.key[0]].type if node is not None and len(node.key) == 1 else _TEXT
 
@@ -85,7 +89,7 @@ def _canonical(texts: pa.Array, key: PropertyType) -> pa.Array:
 
 def id_text(value: object, node: NodeType | None) -> object:
     """One value of a record as ``id_column`` reads it; a value that is no id is returned unchanged."""
-    key = _key_type(node)
+    key = key_type_of(node)
     if value is None or isinstance(value, bool) or (isinstance(value, str) and key.scalar is Scalar.STRING):
         return value
     if isinstance(value, int) and (key.scalar is Scalar.STRING or key.scalar.is_integer):

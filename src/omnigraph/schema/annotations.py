@@ -8,6 +8,7 @@ other properties of the type (the source of an embedding, merge policies on keys
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final
 
@@ -15,13 +16,13 @@ from omnigraph.lang.pg_ast import Annotation, ConstraintKind, PgLiteral
 from omnigraph.lang.syntax import Name
 from omnigraph.schema.codes import Rule
 from omnigraph.schema.findings import Findings
-from omnigraph.schema.ir import CustomAnnotation, Embed, MergePolicy, TypeKind
+from omnigraph.schema.ir import CustomAnnotation, Embed, External, ExternalFormat, MergePolicy, TypeKind
 from omnigraph.schema.merge_policies import policy_misfit
 from omnigraph.schema.types import PropertyType
 
 SUGAR: Final = {kind.value: kind for kind in (ConstraintKind.KEY, ConstraintKind.UNIQUE, ConstraintKind.INDEX)}
-ON_TYPES: Final = frozenset({"description", "instruction", "rename_from"})
-ON_PROPERTIES: Final = frozenset({"description", "rename_from", "embed", "merge", *SUGAR})
+ON_TYPES: Final = frozenset({"description", "instruction", "rename_from", "external"})
+ON_PROPERTIES: Final = frozenset({"description", "rename_from", "embed", "merge", "column", *SUGAR})
 KNOWN: Final = ON_TYPES | ON_PROPERTIES
 OWN: Final = "x_"
 """The beginning of the names that users give their own annotations."""
@@ -41,6 +42,7 @@ class TypeNotes:
     instruction: str | None = None
     rename_from: Name | None = None
     custom: tuple[CustomAnnotation, ...] = ()
+    external: External | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,9 +55,12 @@ class PropertyNotes:
     sugar: frozenset[ConstraintKind] = frozenset()
     rename_from: Name | None = None
     custom: tuple[CustomAnnotation, ...] = ()
+    column: Name | None = None
 
 
-def read_type_annotations(findings: Findings, owner: str, annotations: tuple[Annotation, ...]) -> TypeNotes:
+def read_type_annotations(
+    findings: Findings, kind: TypeKind, owner: str, annotations: tuple[Annotation, ...]
+) -> TypeNotes:
     """Check and read the annotations of a type; ``owner`` is its name in messages."""
     known = _known(findings, owner, annotations)
     for name in sorted(known.keys() - ON_TYPES):
@@ -65,8 +70,9 @@ def read_type_annotations(findings: Findings, owner: str, annotations: tuple[Ann
     return TypeNotes(
         description=_text(findings, known.get("description")),
         instruction=_text(findings, known.get("instruction")),
-        rename_from=_rename(findings, known.get("rename_from")),
+        rename_from=_named(findings, known.get("rename_from")),
         custom=_custom(annotations),
+        external=_external(findings, kind, owner, known.get("external")),
     )
 
 
@@ -75,16 +81,18 @@ def read_property_annotations(
 ) -> PropertyNotes:
     """Check and read the annotations of a property; ``owner`` is its name in messages, as in ``Person.name``."""
     known = _known(findings, f"property {owner}", annotations)
-    if misplaced := known.get("instruction"):
-        message = f"@instruction is not supported on property {owner}: it belongs on a node or edge type"
-        findings.error(Rule.MISPLACED_ANNOTATION, message, misplaced.span, "use `@description` for a property")
+    for name in sorted(known.keys() - ON_PROPERTIES):
+        message = f"@{name} is not supported on property {owner}: it belongs on a node or edge type"
+        hint = "use `@description` for a property" if name == "instruction" else None
+        findings.error(Rule.MISPLACED_ANNOTATION, message, known[name].span, hint)
     return PropertyNotes(
         description=_text(findings, known.get("description")),
         embed=_embed(findings, kind, owner, type_, known.get("embed")),
         merge=_merge(findings, owner, type_, known.get("merge")),
         sugar=_sugar(findings, kind, owner, type_, known),
-        rename_from=_rename(findings, known.get("rename_from")),
+        rename_from=_named(findings, known.get("rename_from")),
         custom=_custom(annotations),
+        column=_named(findings, known.get("column")),
     )
 
 
@@ -164,7 +172,8 @@ def _text(findings: Findings, annotation: Annotation | None) -> str | None:
     return text
 
 
-def _rename(findings: Findings, annotation: Annotation | None) -> Name | None:
+def _named(findings: Findings, annotation: Annotation | None) -> Name | None:
+    """The single text argument of an annotation with its place."""
     text = _text(findings, annotation)
     return None if text is None or annotation is None else Name(text, annotation.span)
 
@@ -233,3 +242,49 @@ def _merge(findings: Findings, owner: str, type_: PropertyType, annotation: Anno
         message = f"@merge({word}) on {owner} requires {wanted}, got {type_}"
         findings.error(Rule.MERGE_TYPE, message, annotation.span)
     return policy
+
+
+def _external(findings: Findings, kind: TypeKind, owner: str, annotation: Annotation | None) -> External | None:
+    if annotation is None:
+        return None
+    address = written_name(annotation.value)
+    if address is None or not address.strip():
+        message = '@external requires the address of a table, as in `@external("/data/orders/*.parquet")`'
+        findings.error(Rule.ANNOTATION_ARGUMENTS, message, annotation.span)
+        return None
+    _check_address(findings, owner, address, annotation)
+    columns = ("id", "from", "to") if kind is TypeKind.EDGE else ("id",)
+    given: dict[str, str] = {}
+    for key, value in annotation.arguments:
+        if key.text not in ("format", *columns):
+            names = ", ".join(f"`{name}`" for name in ("format", *columns))
+            hint = findings.suggest(key.text, ["format", *columns]) or f"the arguments on {owner} are {names}"
+            findings.error(Rule.ANNOTATION_ARGUMENTS, f"@external has no argument `{key.text}`", key.span, hint)
+        elif key.text in given or not isinstance(value.value, str) or not value.value.strip():
+            message = f'@external takes one non-empty text for `{key.text}`, as in `{key.text}="..."`'
+            findings.error(Rule.ANNOTATION_ARGUMENTS, message, value.span)
+        else:
+            given[key.text] = value.value
+    return External(address, _format(findings, annotation, given), given.get("id"), given.get("from"), given.get("to"))
+
+
+def _format(findings: Findings, annotation: Annotation, given: Mapping[str, str]) -> ExternalFormat | None:
+    formats = {item.value: item for item in ExternalFormat}
+    word = given.get("format")
+    if word is not None and word not in formats:
+        hint = findings.suggest(word, formats) or f"the formats are {', '.join(formats)}"
+        findings.error(Rule.ANNOTATION_ARGUMENTS, f"@external names unknown format '{word}'", annotation.span, hint)
+    return formats.get(word or "")
+
+
+def _check_address(findings: Findings, owner: str, address: str, annotation: Annotation) -> None:
+    """An address is valid in every process that opens the graph, and shows no secrets to those that read its schema."""
+    scheme, separator, rest = address.partition("://")
+    if not separator and not address.startswith("/"):
+        message = f"the address of {owner} is relative: '{address}'"
+        hint = "write the whole path, such as `/data/orders/*.parquet`, or the address of a bucket with its scheme"
+        findings.error(Rule.EXTERNAL_ADDRESS, message, annotation.span, hint)
+    elif separator and scheme.lower() != "file" and "@" in rest.partition("/")[0]:
+        message = f"the address of {owner} holds credentials, which a schema must not"
+        hint = "pass them as storage options when the graph is opened, or in the environment"
+        findings.error(Rule.EXTERNAL_ADDRESS, message, annotation.span, hint)

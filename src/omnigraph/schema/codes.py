@@ -46,13 +46,15 @@ class Rule(Enum):
     MERGE_POLICY = ("S127", "`@merge` names an unknown policy")
     MERGE_TYPE = ("S128", "the merge policy does not fit the type of the property")
     MERGE_ON_KEY = ("S129", "a key property cannot have a merge policy")
-    TOO_MANY_ENDS = ("S130", "an edge type connects more pairs of node types than the limit")
+    EXTERNAL_ADDRESS = ("S130", "the address of an `@external` is relative, or holds credentials")
 
     RENAME_UNKNOWN = ("S131", "`@rename_from` names something the accepted schema does not have")
     RENAME_KIND = ("S132", "`@rename_from` names a type of another kind")
     RENAME_OWNER = ("S133", "`@rename_from` names a property of another type")
     RENAME_IN_NEW_TYPE = ("S134", "`@rename_from` on a property of a type that is new")
     RENAME_TWICE = ("S135", "two declarations continue the same accepted type or property")
+
+    TOO_MANY_ENDS = ("S136", "an edge type connects more pairs of node types than the limit")
 
     NO_KEY = ("S201", "a node type without a key: its ids are minted, and loading twice stores twice")
     UNUSED_INTERFACE = ("S202", "an interface that no node type implements")
@@ -62,6 +64,7 @@ class Rule(Enum):
     UNINDEXED_VECTOR = ("S208", "an embedded vector without an index: search reads every entity")
     UNIQUE_NEVER_HOLDS = ("S209", "a `@unique` over a list or vector refuses every value that is not null")
     WRITTEN_TWICE = ("S210", "something is written twice and counts once")
+    EXTERNAL_INDEX = ("S211", "an `@index` of an external type has no effect")
 
     def __init__(self, code: str, meaning: str) -> None:
         self.code = code

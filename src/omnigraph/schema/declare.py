@@ -27,7 +27,7 @@ from omnigraph.schema.declared import (
 from omnigraph.schema.ends.pairs import end_types, expand_ends
 from omnigraph.schema.findings import Findings
 from omnigraph.schema.interfaces import inject, known_interfaces
-from omnigraph.schema.ir import Pair, TypeKind
+from omnigraph.schema.ir import External, Pair, TypeKind
 from omnigraph.schema.types import type_from_syntax
 
 SYSTEM_COLUMNS: Final = frozenset(
@@ -79,16 +79,18 @@ def _once(findings: Findings, what: str, declarations: Iterable[Declared]) -> di
 
 def _interface(findings: Findings, decl: InterfaceDecl) -> DeclaredInterface:
     properties = _properties(findings, TypeKind.INTERFACE, decl.name, decl.properties)
+    _check_columns(findings, decl.name, properties, None)
     constraints = ConstraintReader(findings, TypeKind.INTERFACE, decl.name, properties).read(())
     return DeclaredInterface(decl.name, _sorted(properties), constraints)
 
 
 def _node(findings: Findings, decl: NodeDecl, interfaces: Mapping[str, DeclaredInterface]) -> DeclaredNode:
-    notes = read_type_annotations(findings, f"node {decl.name.text}", decl.annotations)
+    notes = read_type_annotations(findings, TypeKind.NODE, f"node {decl.name.text}", decl.annotations)
     own = _properties(findings, TypeKind.NODE, decl.name, decl.body)
     implements = known_interfaces(findings, decl.name, decl.implements, interfaces)
     properties = inject(findings, decl.name, own, implements, interfaces)
     _check_embeds(findings, decl.name, properties)
+    _check_columns(findings, decl.name, own, notes.external)
     reader = ConstraintReader(findings, TypeKind.NODE, decl.name, properties)
     return DeclaredNode(
         decl.name,
@@ -98,6 +100,7 @@ def _node(findings: Findings, decl: NodeDecl, interfaces: Mapping[str, DeclaredI
         notes.instruction,
         notes.custom,
         notes.rename_from,
+        notes.external,
         implements=tuple(implements),
     )
 
@@ -109,7 +112,7 @@ def _edge(
     interfaces: Mapping[str, DeclaredInterface],
     implementing: Mapping[str, tuple[str, ...]],
 ) -> DeclaredEdge:
-    notes = read_type_annotations(findings, f"edge {decl.name.text}", decl.annotations)
+    notes = read_type_annotations(findings, TypeKind.EDGE, f"edge {decl.name.text}", decl.annotations)
     for role, endpoint in _endpoints(decl):
         if endpoint.text in interfaces and endpoint.text not in nodes:
             if endpoint.text not in implementing:
@@ -126,8 +129,11 @@ def _edge(
     if len(pairs) > EDGE_PAIRS_MAX:
         message = f"edge {decl.name.text} connects {len(pairs)} pairs of node types; the limit is {EDGE_PAIRS_MAX}"
         findings.error(Rule.TOO_MANY_ENDS, message, decl.name.span, "declare several edge types")
+    if notes.external is not None:
+        _check_external_ends(findings, decl, nodes)
     properties = _properties(findings, TypeKind.EDGE, decl.name, decl.body)
     _check_typed_ends(findings, decl.name, pairs, properties)
+    _check_columns(findings, decl.name, properties, notes.external)
     reader = ConstraintReader(findings, TypeKind.EDGE, decl.name, properties)
     return DeclaredEdge(
         decl.name,
@@ -137,6 +143,7 @@ def _edge(
         notes.instruction,
         notes.custom,
         notes.rename_from,
+        notes.external,
         ends=tuple(sorted(ends)),
         pairs=pairs,
         card_min=decl.cardinality.low if decl.cardinality else 0,
@@ -168,6 +175,16 @@ def _check_typed_ends(
             if name in properties:
                 message = f"property name '{name}' is reserved: edge {edge.text} has ends of several types"
                 findings.error(Rule.ENTITY_FIELD, message, properties[name].name.span, "choose another name")
+
+
+def _check_external_ends(findings: Findings, edge: EdgeDecl, nodes: Mapping[str, NodeDecl]) -> None:
+    """A table of another format has ids at its ends and no types, so an end is of one type, whatever is added later."""
+    names = list(_endpoints(edge))
+    several = len(names) > 2 or any(name.text not in nodes for _, name in names)
+    if several:
+        message = f"@external is not supported on edge {edge.name.text}: an end has several types, or is an interface"
+        hint = "name one node type at each end, or declare an edge type for each pair"
+        findings.unresolved(Rule.MISPLACED_ANNOTATION, message, edge.name.span, hint)
 
 
 def _check_edge_names(findings: Findings, edges: Iterable[EdgeDecl]) -> None:
@@ -212,6 +229,7 @@ def _property(findings: Findings, kind: TypeKind, owner: Name, decl: PropertyDec
         notes.sugar,
         notes.custom,
         notes.rename_from,
+        column=notes.column,
     )
 
 
@@ -240,6 +258,17 @@ def _check_embeds(findings: Findings, node: Name, properties: Mapping[str, Decla
         elif not source.type.is_text:
             message = f"@embed on {shown} requires a String source, but {prop.embed.source} is {source.type}"
             findings.error(Rule.EMBED_SOURCE_TYPE, message, span)
+
+
+def _check_columns(
+    findings: Findings, owner: Name, properties: Mapping[str, DeclaredProperty], external: External | None
+) -> None:
+    """Refuse ``@column`` where there is no table of another format that could have the column."""
+    for prop in properties.values():
+        if prop.column is not None and external is None:
+            message = f"@column is not supported on {owner.text}.{prop.name.text}: {owner.text} is not external"
+            hint = "the graph stores this property under its own name"
+            findings.error(Rule.MISPLACED_ANNOTATION, message, prop.column.span, hint)
 
 
 def _constraints(body: Iterable[PropertyDecl | Constraint]) -> tuple[Constraint, ...]:

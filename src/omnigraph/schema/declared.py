@@ -12,7 +12,7 @@ from typing import ClassVar
 from omnigraph.lang.pg_ast import ConstraintKind
 from omnigraph.lang.source import Source
 from omnigraph.lang.syntax import Name
-from omnigraph.schema.ir import ConstraintIR, CustomAnnotation, Embed, MergePolicy, Pair, TypeKind
+from omnigraph.schema.ir import ConstraintIR, CustomAnnotation, Embed, External, MergePolicy, Pair, TypeKind
 from omnigraph.schema.types import PropertyType
 
 
@@ -29,6 +29,7 @@ class DeclaredProperty:
     annotations: tuple[CustomAnnotation, ...] = ()
     rename_from: Name | None = None
     injected_from: str | None = None
+    column: Name | None = None
 
     @property
     def semantics(self) -> tuple[object, ...]:
@@ -49,6 +50,7 @@ class DeclaredType:
     instruction: str | None = None
     annotations: tuple[CustomAnnotation, ...] = ()
     rename_from: Name | None = None
+    external: External | None = None
 
 
 @dataclass(frozen=True, slots=True)

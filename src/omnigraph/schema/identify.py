@@ -284,6 +284,7 @@ def _node_ir(type_: DeclaredNode, ids: _Ids) -> NodeIR:
         type_.description,
         type_.instruction,
         type_.annotations,
+        type_.external,
     )
 
 
@@ -301,6 +302,7 @@ def _edge_ir(type_: DeclaredEdge, ids: _Ids) -> EdgeIR:
         type_.description,
         type_.instruction,
         type_.annotations,
+        type_.external,
     )
 
 
@@ -315,6 +317,7 @@ def _properties_ir(type_: DeclaredType, ids: _Ids) -> tuple[PropertyIR, ...]:
             prop.merge,
             prop.injected_from,
             prop.annotations,
+            None if prop.column is None else prop.column.text,
         )
         for prop in type_.properties
     )

@@ -6,6 +6,7 @@ drop followed by a re-add does not. Properties are sorted by name.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import assert_never
@@ -54,9 +55,35 @@ class Embed:
     model: str | None = None
 
 
+class ExternalFormat(StrEnum):
+    """Formats of the tables that external types read."""
+
+    PARQUET = "parquet"
+    ICEBERG = "iceberg"
+    DELTA = "delta"
+
+
+@dataclass(frozen=True, slots=True)
+class External:
+    """``@external``: the table that holds the rows of a type, and its columns that are no properties.
+
+    ``format`` is None if the table itself shows it. ``source`` and ``target`` hold the ends of edges. A column that is
+    None has the name of its field.
+    """
+
+    address: str
+    format: ExternalFormat | None = None
+    id: str | None = None
+    source: str | None = None
+    target: str | None = None
+
+
 @dataclass(frozen=True, slots=True)
 class PropertyIR:
-    """One property of one type. ``injected_from`` names the interface it comes from; None if declared directly."""
+    """One property of one type. ``injected_from`` names the interface it comes from; None if declared directly.
+
+    ``column`` is the column of an external table that holds it, if that has another name.
+    """
 
     id: int
     name: str
@@ -66,6 +93,7 @@ class PropertyIR:
     merge: MergePolicy | None = None
     injected_from: str | None = None
     annotations: tuple[CustomAnnotation, ...] = ()
+    column: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,7 +156,10 @@ class InterfaceIR:
 
 @dataclass(frozen=True, slots=True)
 class NodeIR:
-    """A node type. ``incarnation`` changes when a type of that name is dropped and added again."""
+    """A node type. ``incarnation`` changes when a type of that name is dropped and added again.
+
+    ``external`` names the table of another format that holds its rows; None if the graph stores them.
+    """
 
     id: int
     incarnation: int
@@ -139,6 +170,7 @@ class NodeIR:
     description: str | None = None
     instruction: str | None = None
     annotations: tuple[CustomAnnotation, ...] = ()
+    external: External | None = None
     tag: str | None = None
     """The word for this type in edge tables (``schema.ends``); None if it is the name."""
 
@@ -168,6 +200,7 @@ class EdgeIR:
     description: str | None = None
     instruction: str | None = None
     annotations: tuple[CustomAnnotation, ...] = ()
+    external: External | None = None
     tagged: tuple[str | None, str | None] = (None, None)
 
 
@@ -202,6 +235,12 @@ def types_of(schema: SchemaIR, kind: TypeKind) -> tuple[TypeIR, ...]:
             return schema.edges
         case _:
             assert_never(kind)
+
+
+def external_types(schema: SchemaIR) -> Iterator[tuple[NodeIR | EdgeIR, External]]:
+    """The types whose rows are outside the graph, with the tables that hold them."""
+    types: list[NodeIR | EdgeIR] = [*schema.nodes, *schema.edges]
+    return ((type_, type_.external) for type_ in types if type_.external is not None)
 
 
 def constraint_word(constraint: ConstraintIR) -> str:

@@ -1,8 +1,8 @@
 """The stored JSON form of an accepted schema, and the two hashes of it.
 
 ``digest`` identifies a stored schema, ids included. ``shape_hash`` identifies its meaning: two texts that differ in
-order, comments, rename hints or history have the same shape. Writers write the lowest version that can hold a schema;
-readers refuse any other.
+order, comments, rename hints or history have the same shape. Writers write the lowest version that has what a schema
+needs, and readers refuse versions that they do not know.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from omnigraph.schema.ir import (
     ConstraintIR,
     CustomAnnotation,
     EdgeIR,
+    External,
     IndexConstraint,
     InterfaceIR,
     KeyConstraint,
@@ -28,9 +29,10 @@ from omnigraph.schema.ir import (
     TypeIR,
     TypeKind,
     UniqueConstraint,
+    external_types,
     types_of,
 )
-from omnigraph.schema.json_reader import FORMAT, VERSION, VERSION_OF_ENDS, from_json
+from omnigraph.schema.json_reader import ENDS_VERSION, EXTERNAL_VERSION, FORMAT, VERSION, from_json
 from omnigraph.schema.types import PropertyType
 
 __all__ = [
@@ -54,7 +56,7 @@ def to_json(schema: SchemaIR) -> JsonObject:
     """The complete JSON form."""
     return {
         "format": FORMAT,
-        "version": VERSION if all(_is_simple(edge, schema) for edge in schema.edges) else VERSION_OF_ENDS,
+        "version": _version(schema),
         "domain": schema.domain,
         "next_id": schema.next_id,
         "interfaces": [_type_json(interface) for interface in schema.interfaces],
@@ -65,8 +67,15 @@ def to_json(schema: SchemaIR) -> JsonObject:
     }
 
 
+def _version(schema: SchemaIR) -> int:
+    """The lowest version that has what a schema needs."""
+    if not all(_is_simple(edge, schema) for edge in schema.edges):
+        return ENDS_VERSION
+    return EXTERNAL_VERSION if any(external_types(schema)) else VERSION
+
+
 def _is_simple(edge: EdgeIR, schema: SchemaIR) -> bool:
-    """True if an edge type connects one node type with one: the only form of version 1."""
+    """True if an edge type connects one node type with one: the only form of the versions before."""
     nodes = {node.name for node in schema.nodes}
     return len(edge.ends) == 1 and nodes.issuperset(edge.ends[0]) and edge.tagged == (None, None)
 
@@ -165,6 +174,17 @@ def _notes_json(type_: NodeIR | EdgeIR) -> JsonObject:
         "description": type_.description,
         "instruction": type_.instruction,
         "annotations": [_annotation_json(annotation) for annotation in type_.annotations],
+        **({} if type_.external is None else {"external": _external_json(type_.external)}),
+    }
+
+
+def _external_json(external: External) -> JsonObject:
+    return {
+        "address": external.address,
+        "format": None if external.format is None else external.format.value,
+        "id": external.id,
+        "from": external.source,
+        "to": external.target,
     }
 
 
@@ -179,6 +199,7 @@ def _property_json(prop: PropertyIR) -> JsonObject:
         "merge": None if prop.merge is None else prop.merge.value,
         "injected_from": prop.injected_from,
         "annotations": [_annotation_json(annotation) for annotation in prop.annotations],
+        **({} if prop.column is None else {"column": prop.column}),
     }
 
 

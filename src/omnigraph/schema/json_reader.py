@@ -14,6 +14,8 @@ from omnigraph.schema.ir import (
     CustomAnnotation,
     EdgeIR,
     Embed,
+    External,
+    ExternalFormat,
     IndexConstraint,
     InterfaceIR,
     KeyConstraint,
@@ -29,8 +31,11 @@ from omnigraph.schema.types import PropertyType
 
 FORMAT: Final = "omnigraph.schema"
 VERSION: Final = 1
-VERSION_OF_ENDS: Final = 2
-"""The version of schemas with an edge type over an interface or several node types."""
+EXTERNAL_VERSION: Final = 2
+"""The version of schemas with external types, which readers of version 1 would take for types without rows."""
+ENDS_VERSION: Final = 3
+"""The version of schemas with an edge type over an interface or several node types, with or without external types."""
+_VERSIONS: Final = (VERSION, EXTERNAL_VERSION, ENDS_VERSION)
 
 Member = TypeVar("Member", bound=Enum)
 
@@ -54,10 +59,10 @@ def _check_version(data: Mapping[str, object]) -> None:
     """Refuse other formats and versions."""
     if data.get("format") != FORMAT:
         raise InputError(f"this is not a stored schema: its format is {data.get('format')!r}, not {FORMAT!r}")
-    if data.get("version") not in (VERSION, VERSION_OF_ENDS):
+    if data.get("version") not in _VERSIONS:
         raise InputError(
-            f"the schema is stored in version {data.get('version')!r}, but only versions {VERSION} and "
-            f"{VERSION_OF_ENDS} are supported",
+            f"the schema is stored in version {data.get('version')!r}, but only versions {VERSION} to {ENDS_VERSION} "
+            "are supported",
             hint="use a newer version of omnigraph",
         )
 
@@ -154,6 +159,7 @@ def _node(fields: _Fields) -> NodeIR:
         fields.optional_text("description"),
         fields.optional_text("instruction"),
         _annotations(fields),
+        _external(fields),
         fields.optional_text("tag") if fields.has("tag") else None,
     )
 
@@ -171,7 +177,21 @@ def _edge(fields: _Fields) -> EdgeIR:
         fields.optional_text("description"),
         fields.optional_text("instruction"),
         _annotations(fields),
+        _external(fields),
         _tagged(fields),
+    )
+
+
+def _external(fields: _Fields) -> External | None:
+    if not fields.has("external"):
+        return None
+    given = _Fields(fields.raw("external"), f"external of {fields.text('name')}")
+    return External(
+        given.text("address"),
+        None if given.raw("format") is None else given.member("format", ExternalFormat),
+        given.optional_text("id"),
+        given.optional_text("from"),
+        given.optional_text("to"),
     )
 
 
@@ -208,16 +228,19 @@ def _property(fields: _Fields) -> PropertyIR:
     return PropertyIR(
         fields.integer("id"),
         fields.text("name"),
-        _type(_Fields(fields.raw("type"), f"type of {fields.text('name')}")),
+        property_type(fields.raw("type"), f"type of {fields.text('name')}"),
         fields.optional_text("description"),
         embed,
         None if fields.raw("merge") is None else fields.member("merge", MergePolicy),
         fields.optional_text("injected_from"),
         _annotations(fields),
+        fields.text("column") if fields.has("column") else None,
     )
 
 
-def _type(fields: _Fields) -> PropertyType:
+def property_type(data: object, place: str) -> PropertyType:
+    """The type that ``property_type_json`` wrote."""
+    fields = _Fields(data, place)
     dimension: int | None = None
     if isinstance(fields.raw("scalar"), Mapping):
         scalar = Scalar.VECTOR

@@ -54,6 +54,8 @@ def lint_schema(
             _lint_constraints(report, types[kind, declaration.name.text], constraints)
     for node in declared.nodes:
         _lint_node(report, node)
+    for type_ in (*declared.nodes, *declared.edges):
+        _lint_external(report, type_)
     _lint_interfaces(report, declared)
     refused = _lint_renames(report, declared, previous)
     return (*refused, *report.found())
@@ -129,7 +131,7 @@ def _lint_repetition(report: _Report, what: str, written: Iterable[tuple[object,
 
 
 def _lint_node(report: _Report, node: DeclaredNode) -> None:
-    if not any(isinstance(constraint, KeyConstraint) for constraint in node.constraints):
+    if node.external is None and not any(isinstance(item, KeyConstraint) for item in node.constraints):
         message = f"node {node.name.text} has no @key: ids are minted, and loading the same data twice stores it twice"
         report.info(Rule.NO_KEY, message, node.name.span)
     indexed = {item.properties[0] for item in node.constraints if isinstance(item, IndexConstraint)}
@@ -138,6 +140,14 @@ def _lint_node(report: _Report, node: DeclaredNode) -> None:
             span = prop.name.span if prop.injected_from is None else node.name.span
             message = f"{node.name.text}.{prop.name.text} is embedded but has no @index: search compares every vector"
             report.info(Rule.UNINDEXED_VECTOR, message, span)
+
+
+def _lint_external(report: _Report, type_: DeclaredType) -> None:
+    indexes = [item for item in type_.constraints if isinstance(item, IndexConstraint)]
+    if type_.external is not None and indexes:
+        names = ", ".join(name for item in indexes for name in item.properties)
+        message = f"@index({names}) on {type_.name.text} has no effect: the rows of an external type are not indexed"
+        report.info(Rule.EXTERNAL_INDEX, message, type_.name.span)
 
 
 def _lint_interfaces(report: _Report, declared: DeclaredSchema) -> None:

@@ -20,6 +20,7 @@ from omnigraph.schema.ir import (
     CheckConstraint,
     ConstraintIR,
     EdgeIR,
+    External,
     IndexConstraint,
     InterfaceIR,
     KeyConstraint,
@@ -35,7 +36,7 @@ from omnigraph.schema.ir import (
     types_of,
 )
 from omnigraph.schema.migration import MigrationPlan
-from omnigraph.schema.print import constraint_text
+from omnigraph.schema.print import constraint_text, external_text
 from omnigraph.schema.steps import (
     AddConstraint,
     AddProperty,
@@ -45,6 +46,7 @@ from omnigraph.schema.steps import (
     ChangeEnum,
     ChangeInterfaces,
     ChangeNullability,
+    ChangeSource,
     DropConstraint,
     DropMode,
     DropProperty,
@@ -161,6 +163,7 @@ class _Comparison:
         entity = f"{kind.value}:{new.type_ir.name}"
         yield from _interfaces(old, new)
         yield from self._ends(old, new)
+        yield from _source_steps(kind, entity, old.type_ir, new.type_ir)
         yield from _cardinality(old.type_ir, new.type_ir)
         yield from _type_metadata(kind, entity, old.type_ir, new.type_ir)
         before = {prop.id: prop for prop in old.type_ir.properties}
@@ -224,6 +227,25 @@ def _end_ids(edge: EdgeIR, ids: dict[tuple[TypeKind, str], int]) -> set[tuple[in
     return {(number(source), number(target)) for source, target in edge.ends}
 
 
+def _source_steps(kind: TypeKind, entity: str, old: TypeIR, new: TypeIR) -> Iterator[Step]:
+    """Changes of the table that an external type reads."""
+    before, after = _external(old), _external(new)
+    if before is None and after is None:
+        return
+    if before is None or after is None:
+        was, becomes = ("stored", "external") if before is None else ("external", "stored")
+        yield UnsupportedChange(
+            entity,
+            f"changing {kind.value} {new.name} from {was} to {becomes} is not supported: add it under a new name",
+        )
+    elif before != after:
+        yield ChangeSource(kind, new.name, None, external_text(before), external_text(after))
+
+
+def _external(type_ir: TypeIR) -> External | None:
+    return None if isinstance(type_ir, InterfaceIR) else type_ir.external
+
+
 def _cardinality(old: TypeIR, new: TypeIR) -> Iterator[Step]:
     if isinstance(old, EdgeIR) and isinstance(new, EdgeIR):
         before, after = (old.card_min, old.card_max), (new.card_min, new.card_max)
@@ -256,8 +278,11 @@ def _property_steps(kind: TypeKind, old: _Side, new: _Side, before: PropertyIR, 
     shown = f"property {after.name} of {kind.value} {owner}"
     if before.name != after.name:
         yield RenameProperty(kind, owner, before.name, after.name)
+    is_read_again = _external(new.type_ir) is not None and _read_as(before) != _read_as(after)
+    if is_read_again:
+        yield ChangeSource(kind, owner, after.name, _read_as(before), _read_as(after))
     if before.type != after.type:
-        yield from _type_change(kind, owner, before, after)
+        yield from _type_change(kind, owner, before, after, is_read_again=is_read_again)
     if _origin(old, before) != _origin(new, after):
         reason = f"moving {shown} between the type and an interface is not supported"
         yield UnsupportedChange(entity, reason)
@@ -271,9 +296,18 @@ def _property_steps(kind: TypeKind, old: _Side, new: _Side, before: PropertyIR, 
         yield UpdatePropertyMetadata(kind, owner, after.name, texts)
 
 
-def _type_change(kind: TypeKind, owner: str, before: PropertyIR, after: PropertyIR) -> Iterator[Step]:
+def _read_as(prop: PropertyIR) -> str:
+    """The form in which a property of an external type is read; nullability and enum values are steps of their own."""
+    type_ = replace(prop.type, nullable=False, enum_values=None)
+    return f"{type_} of column {prop.column}" if prop.column is not None else f"{type_}"
+
+
+def _type_change(
+    kind: TypeKind, owner: str, before: PropertyIR, after: PropertyIR, *, is_read_again: bool
+) -> Iterator[Step]:
     """Stored values are never rewritten, so only nullability and enum values may change."""
-    if replace(before.type, nullable=True, enum_values=None) != replace(after.type, nullable=True, enum_values=None):
+    plain = [replace(prop.type, nullable=True, enum_values=None) for prop in (before, after)]
+    if plain[0] != plain[1] and not is_read_again:
         entity = f"{kind.value}:{owner}.{after.name}"
         shown = f"property {after.name} of {kind.value} {owner}"
         change = f"changing the type of {shown} from {before.type} to {after.type}"

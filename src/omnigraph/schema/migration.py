@@ -21,6 +21,7 @@ from omnigraph.schema.steps import (
     ChangeEnum,
     ChangeInterfaces,
     ChangeNullability,
+    ChangeSource,
     DropConstraint,
     DropProperty,
     DropType,
@@ -115,6 +116,10 @@ def step_text(step: Step) -> str:
             return f"drop {kind.value} type {name} ({mode.value}){_class(code)}"
         case DropProperty(kind, type_name, name, mode, code):
             return f"drop property {name} of {kind.value} {type_name} ({mode.value}){_class(code)}"
+        case ChangeSource(kind, type_name, None, was, becomes):
+            return f"read {kind.value} {type_name} from {becomes} instead of {was}"
+        case ChangeSource(kind, type_name, name, was, becomes):
+            return f"read property {name} of {kind.value} {type_name} as {becomes} instead of {was}"
         case UnsupportedChange(entity, reason, code):
             return f"unsupported change on {entity}{_class(code)}: {reason}"
         case _:

@@ -5,6 +5,7 @@ The text omits ids and rename hints; everything else is in the canonical form of
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from typing import assert_never
 
 from omnigraph.lang.spelling import spell_number, spell_string
@@ -14,6 +15,7 @@ from omnigraph.schema.ir import (
     ConstraintIR,
     CustomAnnotation,
     EdgeIR,
+    External,
     IndexConstraint,
     InterfaceIR,
     KeyConstraint,
@@ -30,10 +32,14 @@ from omnigraph.schema.ir import (
 )
 
 
-def to_pg(schema: SchemaIR) -> str:
-    """The ``.pg`` text. Accepting it gives a schema of the same shape."""
-    types = [type_ for kind in TypeKind for type_ in types_of(schema, kind)]
-    return "\n".join(_type_text(type_) for type_ in types)
+def to_pg(schema: SchemaIR, order: Mapping[str, Sequence[str]] | None = None) -> str:
+    """The ``.pg`` text. Accepting it gives a schema of the same shape.
+
+    ``order`` are the names of properties by table key, in the order in which they are printed.
+    """
+    types = [(kind, type_) for kind in TypeKind for type_ in types_of(schema, kind)]
+    listed = order or {}
+    return "\n".join(_type_text(type_, listed.get(f"{kind.value}:{type_.name}", ())) for kind, type_ in types)
 
 
 def constraint_text(constraint: ConstraintIR) -> str:
@@ -54,8 +60,10 @@ def constraint_text(constraint: ConstraintIR) -> str:
     return f"@{constraint_word(constraint)}({inside})"
 
 
-def _type_text(type_: TypeIR) -> str:
-    body = [_property_text(prop, type_) for prop in type_.properties if prop.injected_from is None]
+def _type_text(type_: TypeIR, order: Sequence[str]) -> str:
+    known = {prop.name: prop for prop in type_.properties if prop.injected_from is None}
+    names = [name for name in dict.fromkeys([*order, *known]) if name in known]
+    body = [_property_text(known[name], type_) for name in names]
     body += [constraint_text(item) for item in type_.constraints if not _is_sugar(item)]
     header = _header(type_)
     if not body:
@@ -82,16 +90,29 @@ def _header(type_: TypeIR) -> str:
 def _notes(type_: NodeIR | EdgeIR) -> list[str]:
     texts = [("description", type_.description), ("instruction", type_.instruction)]
     written = [f"@{name}({spell_string(text)})" for name, text in texts if text is not None]
+    if type_.external is not None:
+        written.append(external_text(type_.external))
     return [*written, *map(_annotation_text, type_.annotations)]
+
+
+def external_text(external: External) -> str:
+    """The annotation of an external type."""
+    columns = (("id", external.id), ("from", external.source), ("to", external.target))
+    given = [("format", external.format), *columns]
+    arguments = [f", {name}={spell_string(text)}" for name, text in given if text is not None]
+    return f"@external({spell_string(external.address)}{''.join(arguments)})"
 
 
 def _property_text(prop: PropertyIR, owner: TypeIR) -> str:
     parts = [f"{prop.name}: {prop.type}"]
     sugar = [item for item in owner.constraints if isinstance(item, TupleConstraint) and item.sugar]
     parts += [f"@{constraint_word(item)}" for item in sugar if item.properties == (prop.name,)]
-    if prop.embed is not None:
+    # Inside the scope of an actor, the property that a vector is computed from may not exist.
+    if prop.embed is not None and any(other.name == prop.embed.source for other in owner.properties):
         model = "" if prop.embed.model is None else f", model={spell_string(prop.embed.model)}"
         parts.append(f"@embed({spell_string(prop.embed.source)}{model})")
+    if prop.column is not None:
+        parts.append(f"@column({spell_string(prop.column)})")
     if prop.merge is not None:
         parts.append(f"@merge({prop.merge.value})")
     if prop.description is not None:

@@ -17,6 +17,7 @@ from omnigraph.schema.ir import (
     CustomAnnotation,
     EdgeIR,
     Embed,
+    External,
     IndexConstraint,
     InterfaceIR,
     KeyConstraint,
@@ -57,6 +58,7 @@ class PropertyParts:
     merge_policy: MergePolicy | None
     origin: int | None
     annotations: tuple[CustomAnnotation, ...]
+    column: str | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,6 +95,7 @@ class TypeParts:
     description: str | None = None
     instruction: str | None = None
     annotations: tuple[CustomAnnotation, ...] = ()
+    external: External | None = None
 
     @property
     def needs(self) -> Iterator[TypeKey]:
@@ -137,6 +140,7 @@ def _parts(kind: TypeKind, type_: TypeIR, ids: Mapping[tuple[TypeKind, str], int
         description=type_.description,
         instruction=type_.instruction,
         annotations=type_.annotations,
+        external=type_.external,
     )
     if isinstance(type_, NodeIR):
         interfaces = frozenset(ids[TypeKind.INTERFACE, name] for name in type_.implements)
@@ -164,6 +168,7 @@ def _property_parts(
         prop.merge,
         None if prop.injected_from is None else ids[TypeKind.INTERFACE, prop.injected_from],
         prop.annotations,
+        prop.column,
     )
 
 
@@ -216,7 +221,7 @@ def _type(type_: TypeParts, names: Mapping[TypeKey, str]) -> TypeIR:
     )
     numbers = {name: id_ for id_, name in called.items()}
     constraints = ordered_constraints((_constraint(item, called) for item in type_.constraints), numbers)
-    notes = (type_.description, type_.instruction, type_.annotations)
+    notes = (type_.description, type_.instruction, type_.annotations, type_.external)
     if type_.incarnation is None:
         return InterfaceIR(type_.id, type_.name, properties, constraints)
     if type_.ends is None or type_.cardinality is None:
@@ -243,6 +248,7 @@ def _property(id_: int, prop: PropertyParts, called: Mapping[int, str], names: M
         prop.merge_policy,
         None if prop.origin is None else names[TypeKind.INTERFACE, prop.origin],
         prop.annotations,
+        prop.column,
     )
 
 

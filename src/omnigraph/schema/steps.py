@@ -272,6 +272,24 @@ class DropProperty:
 
 
 @dataclass(frozen=True, slots=True)
+class ChangeSource:
+    """Another table for an external type, or another column or type of a property; rows are read and checked again.
+
+    ``property_name`` is None for the table. ``before`` and ``after`` are texts for messages.
+    """
+
+    type_kind: TypeKind
+    type_name: str
+    property_name: str | None
+    before: str
+    after: str
+
+    @property
+    def safety(self) -> Safety:
+        return Safety.NEEDS_DATA_CHECK
+
+
+@dataclass(frozen=True, slots=True)
 class UnsupportedChange:
     """A change that migrations do not support; the plan is refused."""
 
@@ -306,6 +324,7 @@ Step = (
     | UpdatePropertyMetadata
     | DropType
     | DropProperty
+    | ChangeSource
     | UnsupportedChange
 )
 

@@ -3,23 +3,24 @@
 from __future__ import annotations
 
 import logging
-import threading
 from collections.abc import Callable, Mapping, Sequence
 
 from starlette.requests import Request
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from omnigraph.core.ports import IdSource, UlidSource
+from omnigraph.core.ports import IdSource
 from omnigraph.server.access.admission import Admission
 from omnigraph.server.agents import ROUTE, AgentTools, graph_of
 from omnigraph.server.http.answers import CLIENT_GONE, log_failure, reply_to
+from omnigraph.server.http.cancelling import Cancelling
 from omnigraph.server.http.matching import PathTable
 from omnigraph.server.http.sending import send_reply
 from omnigraph.server.http.streams import BrokenStream, Transport
-from omnigraph.server.operations.access_log import Entry
+from omnigraph.server.operations.access_log import Entry, NumberedIds
+from omnigraph.server.operations.latencies import Latencies
 from omnigraph.server.operations.metrics import Metrics
 from omnigraph.server.operations.routes import operating_routes
-from omnigraph.server.operations.tracing import request_span
+from omnigraph.server.operations.tracing import is_tracing, request_span
 from omnigraph.server.passage import Passage
 from omnigraph.server.routes.rows import Route
 from omnigraph.server.runners import InThreads, Runner
@@ -49,16 +50,17 @@ class ServerApp:
     ) -> None:
         self.serving = serving
         self.metrics = metrics or Metrics()
+        self.latencies = Latencies()
         self.runner = runner or InThreads()
         self.runner.report_to(self.metrics)
-        rows = (*routes, *operating_routes(self.metrics, self._unreadiness))
+        rows = (*routes, *operating_routes(self.metrics, self._unreadiness, self.latencies))
         self._table = PathTable((route.operation.method, route.operation.path, route) for route in rows)
         self._passage = Passage(admission or Admission(), self.runner, Transport())
-        self._ids = ids or UlidSource()
+        self._ids = ids or NumberedIds()
         self._mounts = {} if mounts is None else mounts
         self._guard = guard
         self._agents = agents
-        self._running: set[threading.Event] = set()
+        self._running: set[Cancelling] = set()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "lifespan":
@@ -80,23 +82,34 @@ class ServerApp:
             cancel.set()
 
     async def _serve(self, request: Request, path: str, send: Send) -> None:
-        call_id, cancel = self._ids.new_id(), threading.Event()
-        entry = Entry(call_id, request.method)
-        self._running.add(cancel)
-        self.metrics.began()
+        entry = Entry(self._ids.new_id(), request.method)
+        if not is_tracing():
+            await self._counted(request, path, send, entry)
+            return
         with request_span(request.headers) as describe:
             try:
-                await self._answer(request, path, send, entry, cancel)
-            except BrokenStream as error:
-                logger.error("request %s: %s; the connection is closed", call_id, error)
-                raise
+                await self._counted(request, path, send, entry)
             finally:
-                self._running.discard(cancel)
-                self.metrics.ended(entry.method, entry.route, entry.status, entry.graph, entry.seconds)
                 describe(entry.attributes)
-                entry.log()
 
-    async def _answer(self, request: Request, path: str, send: Send, entry: Entry, cancel: threading.Event) -> None:
+    async def _counted(self, request: Request, path: str, send: Send, entry: Entry) -> None:
+        """Answer a request, count it, and log it."""
+        cancel = Cancelling()
+        self._running.add(cancel)
+        self.metrics.began()
+        try:
+            await self._answer(request, path, send, entry, cancel)
+        except BrokenStream as error:
+            logger.error("request %s: %s; the connection is closed", entry.id, error)
+            raise
+        finally:
+            self._running.discard(cancel)
+            self.metrics.ended(entry.method, entry.route, entry.status, entry.graph, entry.seconds)
+            if entry.route is not None:
+                self.latencies.ended(f"{entry.method} {entry.route}", entry.status, entry.seconds)
+            entry.log()
+
+    async def _answer(self, request: Request, path: str, send: Send, entry: Entry, cancel: Cancelling) -> None:
         try:
             if self._guard is not None:
                 self._guard(request)
@@ -113,7 +126,10 @@ class ServerApp:
             reply = reply_to(error, entry.id)
         entry.status = reply.status
         if reply.status != CLIENT_GONE:
-            without_body = request.method == "HEAD"
+            without_body = request.method == "HEAD" or reply.status == 304
+            if without_body:
+                # Both name the length of a body that is not sent, which uvicorn (httptools) accepts for HEAD alone.
+                request.scope["method"] = "HEAD"
             await send_reply(reply, request.receive, send, self.runner, cancel, without_body=without_body)
 
     def _known(self, graph: str | None) -> str | None:

@@ -10,6 +10,7 @@ from typing import Any
 from omnigraph.core.actors import Actor, Need
 from omnigraph.engine.graph import Graph
 from omnigraph.manifest.layout import MAIN
+from omnigraph.server.http.cancelling import Cancelling
 from omnigraph.server.http.refusals import bad_request
 from omnigraph.server.jobs.pool import Jobs
 from omnigraph.server.serving.graphs import ServedGraph, Serving
@@ -27,8 +28,7 @@ class Call:
     headers: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     """The headers that the row declares, by name in lower case."""
     found: ServedGraph | None = None
-    cancel: threading.Event = field(default_factory=threading.Event)
-    """Set when the caller goes away or the server stops."""
+    cancelling: Cancelling = field(default_factory=Cancelling)
     body: Any = None
     jobs: Jobs = field(default_factory=Jobs)
 
@@ -41,6 +41,11 @@ class Call:
     def graph(self) -> Graph:
         """The graph of the path as the actor calls it."""
         return self.served.acting_as(self.actor)
+
+    @property
+    def cancel(self) -> threading.Event:
+        """Set when the caller goes away or the server stops."""
+        return self.cancelling.event
 
     @property
     def actor_id(self) -> str | None:

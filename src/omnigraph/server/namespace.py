@@ -7,12 +7,14 @@ the interface, also those to unknown paths and after unforeseen errors: clients 
 
 from __future__ import annotations
 
+import asyncio
 import json
 from collections.abc import Awaitable, Callable
 from typing import Any, Final
 from urllib.parse import unquote_plus
 
 import lance_namespace as ln
+import uvicorn
 from starlette.applications import Starlette
 from starlette.concurrency import run_in_threadpool
 from starlette.exceptions import HTTPException
@@ -24,6 +26,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from omnigraph.namespace.adapter import OmnigraphNamespace
 from omnigraph.namespace.failures import TableConflicts
 from omnigraph.namespace.table_ids import DELIMITER
+from omnigraph.server.run import bound
 
 BODY_BYTES_MAX: Final = 16 * 1024 * 1024
 """Largest request body: a batch names files, it does not carry rows."""
@@ -117,6 +120,14 @@ STATUS: Final[dict[ln.ErrorCode, int]] = {
 
 _NUMBERS: Final = frozenset({"limit", "version"})
 _FLAGS: Final = frozenset({"descending", "with_table_uri", "check_declared", "include_declared"})
+
+
+def serve_namespace(namespace: OmnigraphNamespace, host: str, port: int, started: Callable[[str], None]) -> None:
+    """Serve the namespace; ``started`` is called with the address once the port is bound."""
+    listener = bound(host, port)
+    started(f"http://{host}:{listener.getsockname()[1]}")
+    server = uvicorn.Server(uvicorn.Config(namespace_app(namespace), log_level="warning"))
+    asyncio.run(server.serve([listener]))
 
 
 def namespace_app(namespace: OmnigraphNamespace) -> ASGIApp:

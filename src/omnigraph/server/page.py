@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import threading
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cache
@@ -16,9 +15,11 @@ from starlette.requests import Request
 from starlette.types import Receive, Scope, Send
 
 from omnigraph.core.actors import Action, Actor, Need
+from omnigraph.engine.picture.scripts import WEB as DRAWING
 from omnigraph.errors import PolicyDenied
 from omnigraph.manifest.layout import MAIN
 from omnigraph.server.http.answers import log_failure, reply_to
+from omnigraph.server.http.cancelling import Cancelling
 from omnigraph.server.http.refusals import Refusal, not_found
 from omnigraph.server.http.replies import Reply, json_reply
 from omnigraph.server.http.sending import send_reply
@@ -72,9 +73,13 @@ class WebFile:
 
 @cache
 def web_files() -> Mapping[str, WebFile]:
-    """The files of the page by path. Only these paths exist, so that none can lead out of the folder."""
+    """The files of the page by path. Only these paths exist, so that none can lead out of the folders.
+
+    The drawing belongs to the pictures of the engine, which work without a server.
+    """
     found: dict[str, WebFile] = {}
     _collect(files("omnigraph.server").joinpath("web"), "", found)
+    _collect(DRAWING.joinpath("drawing"), "drawing/", found)
     return found
 
 
@@ -106,7 +111,7 @@ class Page:
             log_failure(error, "page")
             reply = reply_to(error, "page")
         reply = reply.with_headers(SECURITY)
-        await send_reply(reply, receive, send, InThreads(), threading.Event(), without_body=request.method == "HEAD")
+        await send_reply(reply, receive, send, InThreads(), Cancelling(), without_body=request.method == "HEAD")
 
     async def _reply(self, request: Request, path: str) -> Reply:
         if request.method not in ("GET", "HEAD"):
@@ -128,15 +133,23 @@ class Page:
 
 
 def session(serving: Serving, actor: Actor | None) -> Reply:
-    """The actor of the token, and the graphs whose main branch it may read."""
+    """The actor of the token, the graphs whose main branch it may read, and whether it may see the server's status."""
     graphs = [name for name, served in sorted(serving.graphs.items()) if _may_read(served, actor)]
-    form = {"actor_id": None if actor is None else actor.id, "graphs": graphs}
+    form = {
+        "actor_id": None if actor is None else actor.id,
+        "graphs": graphs,
+        "may_list": _is_allowed(lambda: serving.require(actor, Need(Action.GRAPH_LIST))),
+    }
     return json_reply(form, headers={"cache-control": "no-store"})
 
 
 def _may_read(served: ServedGraph, actor: Actor | None) -> bool:
+    return _is_allowed(lambda: served.require(actor, Need(Action.READ, MAIN)))
+
+
+def _is_allowed(require: Callable[[], None]) -> bool:
     try:
-        served.require(actor, Need(Action.READ, MAIN))
+        require()
     except PolicyDenied:
         return False
     return True

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-import threading
 from collections.abc import Iterable
-from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -15,6 +13,7 @@ from omnigraph.core.actors import Actor
 from omnigraph.errors import PolicyDenied
 from omnigraph.server.access.admission import Admission
 from omnigraph.server.call import Call
+from omnigraph.server.http.cancelling import Cancelling
 from omnigraph.server.http.matching import Match
 from omnigraph.server.http.query_strings import parse
 from omnigraph.server.http.refusals import Rejection, bad_request
@@ -38,7 +37,7 @@ class Passage:
     jobs: Jobs = field(default_factory=Jobs)
 
     async def reply(
-        self, request: Request, match: Match[Route], serving: Serving, call_id: str, cancel: threading.Event
+        self, request: Request, match: Match[Route], serving: Serving, call_id: str, cancel: Cancelling
     ) -> Reply:
         """The answer to a request. Raises errors of the tree, refusals and rejections."""
         route = match.row
@@ -76,16 +75,19 @@ class Passage:
                 await self._pass(road.gate, call)
             if road.after_gate is not None:
                 road.after_gate(call)
-            size = None if road.size is None else road.size(body)
-            admitted: AbstractContextManager[None] = (
-                nullcontext() if size is None else self.admission.admitted(call.actor_id, size)
-            )
-            with admitted:
-                answer = await self._handled(road, call, body, request)
+            answer: Reply | Onward | None = None if road.at_once is None else road.at_once(call, body)
+            if answer is None:
+                answer = await self._admitted(road, call, body, request)
             if isinstance(answer, Reply):
                 return answer
             road, body, is_passed = answer.road, answer.body, False
             call.body = body
+
+    async def _admitted(self, road: Road, call: Call, body: Any, request: Request) -> Reply | Onward:
+        if road.size is None:
+            return await self._handled(road, call, body, request)
+        with self.admission.admitted(call.actor_id, road.size(body)):
+            return await self._handled(road, call, body, request)
 
     async def _pass(self, gate: Gate, call: Call) -> None:
         """Let a call through its gate, or raise the denial in the form that the row has for it."""
@@ -98,7 +100,10 @@ class Passage:
                     call.require(need)
 
         try:
-            await self.runner.run(Lane.READ if gate.is_blocking(call) else Lane.LOOP, ask, call.cancel)
+            if gate.is_blocking(call):
+                await self.runner.run(Lane.READ, ask, call.cancel)
+            else:
+                ask()
         except PolicyDenied:
             if gate.hidden is None:
                 raise
@@ -122,12 +127,14 @@ class Passage:
         if road.lane is not Lane.READ:
             # A write runs to its end whether its caller waits or not.
             return await work
-        answer = await unless_gone(work, request.receive, call.cancel)
+        answer = await unless_gone(work, request.receive, call.cancelling)
         return Reply(499) if answer is GONE else answer  # type: ignore[return-value] # GONE is the only other value
 
 
 async def actor_of_request(request: Request, serving: Serving) -> Actor | None:
     """The actor of the token of a request; raises Refusal 401."""
+    if serving.authenticator.is_open:
+        return None
     header = _authorization(request)
     if serving.authenticator.waits(header):
         await asyncio.to_thread(serving.authenticator.prepare, header)
@@ -149,6 +156,8 @@ def _query(request: Request, route: Route) -> dict[str, Any]:
 
 def _declared_headers(request: Request, declared: Iterable[str]) -> dict[str, tuple[str, ...]]:
     found: dict[str, tuple[str, ...]] = {}
+    if not declared:
+        return found
     for pattern in declared:
         prefix = pattern.removesuffix("*")
         for name, value in request.headers.items():

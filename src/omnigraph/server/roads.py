@@ -55,6 +55,11 @@ class Road:
     size: Callable[[Any], int] | None = None
     in_reader: bool = False
     """The handler computes and needs nothing of this process but its graph, so that a reader process can run it."""
+    at_once: Callable[[Call, Any], Reply | None] | None = None
+    """The same answer on the event loop, if memory alone can give it; None if the handler has to run."""
+    is_small: Callable[[Call, Any, bool], bool | None] | None = None
+    """True if a run of the handler in this process lets ``at_once`` answer the next ones; None if that takes longer to
+    find out than the last argument allows."""
     is_stream: bool = False
     """The answer is a stream of a whole graph, which needs a place in the transport."""
 

@@ -15,10 +15,8 @@ import uvicorn
 from starlette.types import ASGIApp
 
 from omnigraph.errors import UsageError
-from omnigraph.namespace.adapter import OmnigraphNamespace
 from omnigraph.server.app import ServerApp
 from omnigraph.server.http.streams import BrokenStream
-from omnigraph.server.namespace import namespace_app
 
 GRACE_SECONDS: Final = 30
 """Time that work has to finish when the server stops. Reads are cancelled shortly before it ends."""
@@ -85,15 +83,17 @@ def serve_app(app: ServerApp, listener: socket.socket, on_reload: Callable[[], N
             logging.getLogger("omnigraph.server").warning("work did not end in time")
             os._exit(0)
 
-    asyncio.run(run())
+    with asyncio.Runner(loop_factory=_loop_factory()) as runner:
+        runner.run(run())
 
 
-def serve_namespace(namespace: OmnigraphNamespace, host: str, port: int, started: Callable[[str], None]) -> None:
-    """Serve the namespace; ``started`` is called with the address once the port is bound."""
-    listener = bound(host, port)
-    started(f"http://{host}:{listener.getsockname()[1]}")
-    server = uvicorn.Server(uvicorn.Config(namespace_app(namespace), log_level="warning"))
-    asyncio.run(server.serve([listener]))
+def _loop_factory() -> Callable[[], asyncio.AbstractEventLoop] | None:
+    """The event loop of libuv, which Windows does not have; a request costs less on it."""
+    try:
+        import uvloop
+    except ImportError:
+        return None
+    return uvloop.new_event_loop
 
 
 def bound(host: str, port: int) -> socket.socket:

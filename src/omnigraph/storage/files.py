@@ -40,8 +40,10 @@ class SegmentFiles:
 
 
 def version_files(store: Store, pin: TablePin, segments: SegmentFiles) -> Iterator[str]:
-    """The manifest, data, blob, deletion and index files of a version."""
+    """The manifest, data, blob, deletion and index files of a version; of an external table, its seal."""
     yield manifest_file(pin.location, pin.lance_version)
+    if pin.is_external:
+        return
     yield from dataset_files(store, pin.location, store.open(pin.location, pin.lance_version), segments)
 
 

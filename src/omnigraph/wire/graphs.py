@@ -1,14 +1,15 @@
-"""Graphs as JSON: a new graph, the tables of a snapshot, an export, the schema text, and blobs."""
+"""Graphs as JSON: a new graph, the tables of a snapshot, external types, an export, the schema text, and blobs."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from omnigraph.engine.blobs import Blob
+    from omnigraph.engine.external.result import ExternalTypeInfo
     from omnigraph.engine.graph import Graph
-    from omnigraph.history.state import ManifestState
+    from omnigraph.engine.snapshot import Snapshot
     from omnigraph.schema.catalog import Catalog
 
 
@@ -23,10 +24,11 @@ def created_json(graph: Graph, catalog: Catalog) -> dict[str, Any]:
     }
 
 
-def snapshot_json(state: ManifestState) -> dict[str, Any]:
+def snapshot_json(snapshot: Snapshot) -> dict[str, Any]:
     """The tables of a snapshot, edges first, with the commit they belong to."""
     from omnigraph.manifest.layout import FORMAT
 
+    state, counts = snapshot.manifest, snapshot.counts()
     return {
         "graph_branch": state.branch,
         "graph_commit_id": state.head,
@@ -39,9 +41,10 @@ def snapshot_json(state: ManifestState) -> dict[str, Any]:
                 "dataset_path": pin.location,
                 "published_dataset_version": pin.table_version,
                 "native_dataset_branch": None,
-                "entity_count": pin.rows,
+                "entity_count": count,
             }
-            for key, pin in sorted(state.tables.items())
+            for key, count in sorted(counts.items())
+            for pin in (state.tables[key],)
         ],
     }
 
@@ -76,3 +79,23 @@ def blob_json(selector: Mapping[str, str], blob: Blob, *, branch: str | None) ->
 def written_blob_json(blob: Blob, out: str, size: int) -> dict[str, Any]:
     """Bytes of a blob that were written to the file ``out``."""
     return {"out": out, "bytes": size, "graph_commit_id": blob.commit_id}
+
+
+def external_types_json(types: Iterable[ExternalTypeInfo]) -> dict[str, Any]:
+    """The external types of a snapshot."""
+    return {"external_types": [external_type_json(item) for item in types]}
+
+
+def external_type_json(item: ExternalTypeInfo) -> dict[str, Any]:
+    """One external type; ``version`` is null for files, and ``problem`` if the files are as they were sealed."""
+    return {
+        "kind": item.kind,
+        "name": item.name,
+        "format": item.format,
+        "address": item.address,
+        "version": item.version,
+        "files": item.files,
+        "bytes": item.bytes,
+        "rows": item.rows,
+        "problem": item.problem,
+    }

@@ -102,6 +102,7 @@ def mirror_json(result: MirrorResult) -> dict[str, Any]:
             for table in result.tables
         ],
         "removed": list(result.removed),
+        "skipped": list(result.skipped),
     }
 
 
@@ -147,6 +148,21 @@ def _unrepaired_json(item: Unrepaired) -> dict[str, Any]:
 def doctor_json(uri: str | None, findings: Sequence[Finding], problems: int) -> dict[str, Any]:
     """The findings of ``doctor``, each with its own facts beside the common members."""
     return {"uri": uri, "findings": [_finding_json(finding) for finding in findings], "problems": problems}
+
+
+def findings_json(findings: Sequence[Finding]) -> dict[str, Any]:
+    """The findings without their facts, which may name places of the store."""
+    return {
+        "findings": [
+            {
+                "check": finding.check,
+                "verdict": finding.verdict.value,
+                "found": finding.found,
+                "advice": finding.advice,
+            }
+            for finding in findings
+        ]
+    }
 
 
 def _finding_json(finding: Finding) -> dict[str, Any]:

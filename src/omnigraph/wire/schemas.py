@@ -16,6 +16,7 @@ from omnigraph.schema.steps import (
     ChangeEnum,
     ChangeInterfaces,
     ChangeNullability,
+    ChangeSource,
     DropConstraint,
     DropProperty,
     DropType,
@@ -50,6 +51,7 @@ def schema_result_json(result: SchemaResult) -> dict[str, Any]:
         "step_count": len(result.plan.steps),
         "graph_manifest_version": result.manifest_version,
         **migration_json(result.plan),
+        **({"remarks": list(result.remarks)} if result.remarks else {}),
         "commit": optional_commit_json(result.commit),
     }
 
@@ -113,6 +115,9 @@ def _step_fields(step: Step) -> dict[str, Any]:
             return {**dropped, **_code_json(code)}
         case DropProperty(kind, type_name, name, mode, code):
             return {**_of_property("drop_property", kind, type_name, name), "mode": mode.value, **_code_json(code)}
+        case ChangeSource(kind, type_name, prop, before, after):
+            whose = {} if prop is None else {"property_name": prop}
+            return {**_of_type("change_source", kind, type_name), **whose, "from": before, "to": after}
         case UnsupportedChange(entity, reason, code):
             return {"kind": "unsupported_change", "entity": entity, "reason": reason, **_code_json(code)}
         case _:

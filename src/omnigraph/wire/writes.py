@@ -1,4 +1,4 @@
-"""Mutations, loads and their previews as JSON."""
+"""Mutations, loads, refreshes of external types, and their previews as JSON."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from omnigraph.wire.operators import operators_json
 from omnigraph.wire.tables import tables_json
 
 if TYPE_CHECKING:
+    from omnigraph.engine.external.result import RefreshResult
     from omnigraph.engine.previews import WritePreview
     from omnigraph.engine.results import LoadResult, MutationResult
     from omnigraph.engine.tabular import ReturnedRows
@@ -75,4 +76,16 @@ def write_preview_json(preview: WritePreview) -> dict[str, Any]:
         "tables": tables_json(preview.tables),
         **({"rejected": preview.rejected, "rejections": list(preview.rejections)} if preview.rejected else {}),
         **_returned_json(preview.returned),
+    }
+
+
+def refresh_json(result: RefreshResult) -> dict[str, Any]:
+    """The outcome of a refresh; ``commit`` is null if nothing was newer."""
+    return {
+        "branch": result.branch,
+        "types": list(result.types),
+        "actor": result.actor,
+        "repeated": result.repeated,
+        "remarks": list(result.remarks),
+        "commit": optional_commit_json(result.commit),
     }

@@ -6,6 +6,8 @@ Invariants:
   prepared and staged again on the new state.
 * A warm state may be stale. It is good enough to succeed on, because the publisher detects that it is stale. A refusal
   or a no-op is final, so it is reported only after the newest state was consulted.
+* A change that depends on nothing but the entities it names (``LocalChange``) is staged by the publisher, in one wave
+  with those of other writers that wait.
 * Every plan carries the number of the newest fence known before its first file was written. A cleanup that raised a
   later fence may have deleted its files, so the write starts again instead of publishing them.
 """
@@ -13,8 +15,8 @@ Invariants:
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
-from contextlib import suppress
+from collections.abc import Callable, Sequence
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass, replace
 from typing import Final, Generic, Protocol, TypeVar
 
@@ -32,10 +34,13 @@ from omnigraph.history.rebase import Decision
 from omnigraph.history.state import Fence, ManifestState
 from omnigraph.manifest.branches import check_confirmed
 from omnigraph.manifest.fences import Fenced
-from omnigraph.manifest.publisher import Published, Restage, check_precondition, conflict, schema_conflict
+from omnigraph.manifest.publisher import check_precondition, conflict, schema_conflict
+from omnigraph.manifest.queue import Published, Restage, Share
 from omnigraph.manifest.reader import Capture
 from omnigraph.write import limits
 from omnigraph.write.context import WriteContext, WriteOptions
+from omnigraph.write.local_change import LocalChange
+from omnigraph.write.waves import Order, stage_together
 
 READ: Final = "Read"
 CHECK: Final = "Check"
@@ -79,7 +84,8 @@ class WriteJob(Generic[P]):
 
     A writer that relies on more than what ``prepare`` reads and stages declares it: ``since`` is the fence that it knew
     before it wrote its first file or read another branch, and ``renew`` is called before such things are used behind a
-    newer fence.
+    newer fence. ``local`` returns the change by itself, or None if it depends on more than the entities it names. A job
+    that ``is_brief`` is local and takes so little time that it may be prepared while others wait.
     """
 
     incarnation: str
@@ -88,6 +94,8 @@ class WriteJob(Generic[P]):
     options: WriteOptions
     since: Fence | None = None
     renew: Renew | None = None
+    local: Callable[[P], LocalChange | None] | None = None
+    is_brief: bool = False
 
 
 def prepare(context: WriteContext, job: WriteJob[P]) -> tuple[Capture, P]:
@@ -122,6 +130,8 @@ def commit(context: WriteContext, job: WriteJob[P]) -> tuple[P, Published | None
 def _commit(context: WriteContext, job: WriteJob[P], fence: int) -> tuple[P, Published | None]:
     incarnation = job.incarnation
     base = context.manifests.warm(incarnation)
+    if job.is_brief and job.options.expected_head is None and context.publisher.is_busy(incarnation):
+        return _commit_in_turn(context, job, base, fence)
     began = time.monotonic()
     try:
         capture, prepared, plan = _plan_first(context, job)
@@ -135,33 +145,53 @@ def _commit(context: WriteContext, job: WriteJob[P], fence: int) -> tuple[P, Pub
         if newest.version == base.version:
             raise
         capture, prepared, plan = _plan_first(context, job)
-    if plan is None:
+    if prepared.is_empty:
         return prepared, None
-    last = prepared
+    made = WaveMember(context, job, capture, prepared)
 
     def restage(newer: Capture, decision: Decision) -> PublishPlan:
         # The publisher calls this under the lock of the branch, and with group commit maybe in the thread of another
         # writer. So it only prepares and stages; the publisher does the retries.
-        nonlocal last
-        again = _prepared_again(job, capture, newer)
+        made.prepared = again = _prepared_again(job, capture, newer)
         # An update or delete was decided from entities that it read. If these changed, the caller's intent may not hold
         # any more (lost update), so this is a conflict and not a retry.
         if decision is Decision.RECHECK and again.fingerprint != prepared.fingerprint:
             raise conflict(_moved_table(capture.state, newer.state), capture.state, newer.state)
-        last = again
         if again.is_empty:
             raise _NothingLeft
         staged = _stage(context, job, again, newer)
         context.profiler.say("concurrent commit: checked and staged again")
         return staged
 
+    share = made if plan is None else None
+    outline = PublishPlan(job.info, capture.state, (), expected_head=job.options.expected_head)
     published: Published | None = None
     with suppress(_NothingLeft):
-        fenced, seconds = replace(plan, fence=fence), time.monotonic() - began
+        fenced, seconds = replace(plan or outline, fence=fence), time.monotonic() - began
         with context.profiler.step(PUBLISH) as step:
-            published = _publish(context, fenced, restage, seconds)
+            published = _publish(context, fenced, restage, seconds, share)
             step.rows = 1
-    return last, published
+    return made.known, published
+
+
+def _commit_in_turn(
+    context: WriteContext, job: WriteJob[P], base: ManifestState, fence: int
+) -> tuple[P, Published | None]:
+    """Publish a change that is prepared once, when its turn has come, on the state that the writers before it leave.
+
+    Prepared now, it would be prepared again behind them: that costs more than its share of a swap.
+    """
+    share = WaveMember(context, job)
+
+    def restage(newer: Capture, _: Decision) -> PublishPlan:
+        share.prepare(newer)
+        return _stage(context, job, share.known, newer)
+
+    published: Published | None = None
+    with suppress(_NothingLeft):
+        published = context.publisher.publish(PublishPlan(job.info, base, (), fence=fence), restage, share=share)
+    # An earlier commit with the same idempotency key is found without preparing anything.
+    return share.prepared or job.prepare(context.manifests.capture(base)), published
 
 
 def _prepared_again(job: WriteJob[P], before: Capture, newer: Capture) -> P:
@@ -175,27 +205,87 @@ def _prepared_again(job: WriteJob[P], before: Capture, newer: Capture) -> P:
 
 
 def _plan_first(context: WriteContext, job: WriteJob[P]) -> tuple[Capture, P, PublishPlan | None]:
-    """Prepare and stage the first plan; None if there is nothing to do."""
+    """Prepare and stage the first plan; None if there is nothing to do, or the publisher stages it."""
     capture, prepared = _prepare(context, job)
-    return capture, prepared, None if prepared.is_empty else _stage(context, job, prepared, capture)
+    if prepared.is_empty or (job.local is not None and job.local(prepared) is not None):
+        return capture, prepared, None
+    return capture, prepared, _stage(context, job, prepared, capture)
 
 
 def _stage(context: WriteContext, job: WriteJob[P], prepared: P, capture: Capture) -> PublishPlan:
     with context.profiler.step(STAGE) as step:
         plan = prepared.stage(capture, job.info, job.options)
-        for write in plan.writes:
-            counts = f"{write.inserted:,} inserted, {write.updated:,} updated, {write.deleted:,} deleted"
-            context.profiler.say(f"{write.key}: {write.mode.value}, {counts}")
+        _report(context, plan)
         step.rows = sum(map(_changed, plan.writes))
         return plan
+
+
+def _report(context: WriteContext, plan: PublishPlan) -> None:
+    for write in plan.writes:
+        counts = f"{write.inserted:,} inserted, {write.updated:,} updated, {write.deleted:,} deleted"
+        context.profiler.say(f"{write.key}: {write.mode.value}, {counts}")
+
+
+@dataclass
+class WaveMember(Generic[P]):
+    """A local change that waits to be staged in a wave (``manifest.queue.Share``)."""
+
+    context: WriteContext
+    job: WriteJob[P]
+    capture: Capture | None = None
+    prepared: P | None = None
+    """The change on that state; None until it is prepared."""
+
+    @property
+    def known(self) -> P:
+        assert self.prepared is not None, "a member joins before it is staged"
+        return self.prepared
+
+    @property
+    def change(self) -> LocalChange | None:
+        assert self.job.local is not None
+        return self.job.local(self.known)
+
+    def prepare(self, capture: Capture) -> None:
+        """Prepare the change on a state."""
+        first, self.capture = self.capture, capture
+        self.prepared = self.job.prepare(capture) if first is None else _prepared_again(self.job, first, capture)
+        if self.prepared.is_empty:
+            raise _NothingLeft
+
+    def joins(self, capture: Capture, others: Sequence[Share]) -> bool:
+        if self.capture is None or capture.state.head != self.capture.state.head:
+            self.prepare(capture)
+        own = self.change
+        # What a change depends on may turn out only now, or with another schema.
+        members = [other.change for other in others if isinstance(other, WaveMember)]
+        return own is not None and all(item is not None and item.is_apart(own) for item in members)
+
+
+def stage_wave(capture: Capture, shares: Sequence[Share]) -> list[PublishPlan]:
+    """Stage the members of a wave (``manifest.queue.StageWave``)."""
+    members = [share for share in shares if isinstance(share, WaveMember)]
+    if len(members) == 1:
+        return [_stage(members[0].context, members[0].job, members[0].known, capture)]
+    with ExitStack() as stack:
+        steps = [stack.enter_context(member.context.profiler.step(STAGE)) for member in members]
+        orders = [Order(member.job.info, member.job.options, member.change) for member in members if member.change]
+        plans = stage_together(members[0].context.store, capture, orders)
+        for member, step, plan in zip(members, steps, plans, strict=True):
+            _report(member.context, plan)
+            member.context.profiler.say(f"staged together with {len(members) - 1} other writes")
+            step.rows = sum(map(_changed, plan.writes))
+    return plans
 
 
 def _changed(write: TableWrite) -> int:
     return write.inserted + write.updated + write.deleted
 
 
-def _publish(context: WriteContext, plan: PublishPlan, restage: Restage, seconds: float) -> Published:
-    published = context.publisher.publish(plan, restage, seconds)
+def _publish(
+    context: WriteContext, plan: PublishPlan, restage: Restage, seconds: float, share: Share | None
+) -> Published:
+    published = context.publisher.publish(plan, restage, seconds, share)
     state = published.state
     context.profiler.say(f"commit {published.commit.id}, version {state.version} of branch {state.branch}")
     if published.lost_swaps:

@@ -75,3 +75,13 @@ CLEANUP_ATTEMPTS_MAX: Final = 5
 
 CLEANUP_THREADS: Final = 8
 """Datasets swept, or states read, in parallel: the threads mostly wait for the store."""
+
+WAVE_ROWS_MAX: Final = 1_024
+"""Rows of a write that is staged in a wave with others. A wave writes them twice, and larger ones gain little: most of
+their time goes into their rows, not into waiting for the store."""
+
+WAVE_BYTES_MAX: Final = 1024 * 1024
+"""The same in bytes."""
+
+WAVE_THREADS: Final = 32
+"""Files of a wave written in parallel: the threads mostly wait for the store."""

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any, Protocol, TypeVar
 
 from omnigraph.core.tables import Counts
-from omnigraph.manifest.publisher import Published
+from omnigraph.manifest.queue import Published
 from omnigraph.manifest.reader import Capture
 from omnigraph.write.attempt import Prepared, WriteJob, commit, prepare
 from omnigraph.write.context import WriteContext

@@ -87,11 +87,11 @@ def _write_delta(store: Store, capture: Capture, delta: TableDelta, mode: WriteM
         version = staging.stage_overwrite(store, base, pin.location, written)
         counts = overwrite_counts(delta, pin)
         return StagedTable(TableWrite(key, pin.location, mode, version.version, version.rows, *counts), version)
-    addresses = _find_replaced(store, pin, delta, mode)
-    return write_version(store, pin, mode, delta.rows, set(addresses.values()), _count(delta, addresses))
+    addresses = find_replaced(store, pin, delta, mode)
+    return write_version(store, pin, mode, delta.rows, set(addresses.values()), count_delta(delta, addresses))
 
 
-def _find_replaced(store: Store, pin: TablePin, delta: TableDelta, mode: WriteMode) -> Mapping[str, int]:
+def find_replaced(store: Store, pin: TablePin, delta: TableDelta, mode: WriteMode) -> Mapping[str, int]:
     """Ids and addresses of committed rows that are replaced or deleted."""
     if delta.found is not None:
         # A plan is staged on the state that it was prepared on, so the addresses are those of this version.
@@ -99,7 +99,8 @@ def _find_replaced(store: Store, pin: TablePin, delta: TableDelta, mode: WriteMo
     return {} if mode is WriteMode.APPEND else find_ids(store, pin, [*delta.ids(), *delta.removed])
 
 
-def _count(delta: TableDelta, replaced: Mapping[str, int]) -> Counts:
+def count_delta(delta: TableDelta, replaced: Mapping[str, int]) -> Counts:
+    """Inserted, updated and deleted entities."""
     ids = delta.ids()
     updated = sum(id_ in replaced for id_ in ids)
     return len(ids) - updated, updated, len(replaced) - updated
@@ -120,7 +121,7 @@ def count_deltas(
         pin = capture.state.tables[key]
         if delta.replaces_all:
             return overwrite_counts(delta, pin)
-        return _count(delta, _find_replaced(store, pin, delta, modes[key]))
+        return count_delta(delta, find_replaced(store, pin, delta, modes[key]))
 
     return {key: count(key, delta) for key, delta in sorted(deltas.items())}
 

@@ -8,6 +8,8 @@ from typing import Any
 
 import pytest
 
+from tests.features.page.browsers import COLOURS, Watched, chromium, until
+
 nbclient = pytest.importorskip("nbclient")
 nbformat = pytest.importorskip("nbformat")
 pytest.importorskip("networkx")
@@ -22,19 +24,44 @@ def _shown(notebook: Any) -> list[dict[str, str]]:
     return [outputs[-1]["data"] for outputs in cells if outputs and "data" in outputs[-1]]
 
 
+@pytest.fixture(scope="module")
+def shown(tmp_path_factory: pytest.TempPathFactory) -> list[dict[str, str]]:
+    """The displays of the notebook, after every cell has run."""
+    place = tmp_path_factory.mktemp("notebook")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("PYTHONPATH", os.pathsep.join([str(ROOT / "src"), os.environ.get("PYTHONPATH", "")]))
+        patch.setenv("TMPDIR", str(place))
+        patch.setenv("IPYTHONDIR", str(place / "ipython"))
+        notebook = nbformat.read(NOTEBOOK, as_version=4)
+        nbclient.NotebookClient(notebook, timeout=120, kernel_name="python3").execute()
+    return _shown(notebook)
+
+
+def _pictures(shown: list[dict[str, str]]) -> list[str]:
+    return [data["text/html"] for data in shown if "<iframe" in data.get("text/html", "")]
+
+
 @pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::pytest.PytestUnraisableExceptionWarning")
-def test_the_notebook_runs_and_every_display_has_html(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setenv("PYTHONPATH", os.pathsep.join([str(ROOT / "src"), os.environ.get("PYTHONPATH", "")]))
-    monkeypatch.setenv("TMPDIR", str(tmp_path))
-    monkeypatch.setenv("IPYTHONDIR", str(tmp_path / "ipython"))
-    notebook = nbformat.read(NOTEBOOK, as_version=4)
-    nbclient.NotebookClient(notebook, timeout=120, kernel_name="python3").execute()
-    shown = _shown(notebook)
-    pictures = [data["text/html"] for data in shown if "<iframe" in data.get("text/html", "")]
-    assert len(pictures) == 2
+def test_the_notebook_runs_and_every_display_has_html(shown: list[dict[str, str]]) -> None:
+    assert len(_pictures(shown)) == 3
     tables = [data["text/html"] for data in shown if "<table" in data.get("text/html", "")]
     assert len(tables) >= 8
     assert any("mathematics" in table for table in tables)
+
+
+@pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::pytest.PytestUnraisableExceptionWarning")
+def test_a_browser_draws_every_picture_of_the_notebook(shown: list[dict[str, str]], tmp_path: Path) -> None:
+    (tmp_path / "notebook.html").write_text(f"<!doctype html>{''.join(_pictures(shown))}", encoding="utf-8")
+    with chromium() as browser:
+        page = browser.new_page()
+        watched = Watched()
+        watched.watch(page)
+        page.goto((tmp_path / "notebook.html").as_uri())
+        frames = page.frames[1:]
+        for frame in frames:
+            frame.locator("[data-drawn] canvas").wait_for()
+            until(frame, f"({COLOURS})(document.querySelector('[data-drawn] canvas')) > 5")
+    assert (len(frames), watched.errors, watched.hosts()) == (3, [], set())
 
 
 def test_the_notebook_is_stored_without_outputs() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import html
 import json
 import re
@@ -12,7 +13,9 @@ import numpy as np
 import pytest
 
 import omnigraph
-from omnigraph.engine.picture.layout import layout
+from omnigraph.engine.picture import positions as kept
+from omnigraph.engine.picture.grid_forces import grid_repulsion
+from omnigraph.engine.picture.layout import _repulsion, layout
 from tests.support.interop_graph import interop_graph
 
 HOSTILE = '</script><img src=x onerror=alert(1)>"&\u2028%%DATA%%'
@@ -28,6 +31,10 @@ def _data(picture: omnigraph.Picture) -> dict[str, Any]:
     assert found is not None
     data: dict[str, Any] = json.loads(found[1])
     return data
+
+
+def _signs(picture: omnigraph.Picture) -> dict[str, str]:
+    return {node[3]: node[6] for node in _data(picture)["nodes"]}
 
 
 def _names(picture: omnigraph.Picture) -> list[str]:
@@ -118,7 +125,7 @@ def test_an_analysis_draws_its_nodes(graph: omnigraph.Graph) -> None:
         (lambda graph: graph.sql("select 1 as x").draw(), "the rows name no nodes"),
         (lambda graph: graph.query("query q() { match { $p: Person } return { $p.age } }").draw(), "name no nodes"),
         (lambda graph: graph.draw("Persn"), "there is no type 'Persn'"),
-        (lambda graph: graph.draw(limit=0), "1 to 2,000 nodes"),
+        (lambda graph: graph.draw(limit=0), "1 to 20,000 nodes"),
         (lambda graph: graph.draw(caption="nme"), "'nme'"),
         (lambda graph: graph.draw(caption={"Person": "nme"}), "Person has no property 'nme'"),
     ],
@@ -132,6 +139,49 @@ def test_captions_are_the_property_that_is_named(graph: omnigraph.Graph) -> None
     assert sorted(_names(graph.draw("Knows", caption="age"))) == ["30", "40", "50"]
 
 
+@pytest.fixture(scope="module")
+def changed(tmp_path_factory: pytest.TempPathFactory) -> omnigraph.Graph:
+    """A branch that inserts, updates, deletes, and disagrees with main about one value."""
+    graph = interop_graph(tmp_path_factory.mktemp("changes"))
+    graph.create_branch("draft")
+    graph.mutate('query q() { update Person set {age: 31} where name = "ann" }', branch="draft")
+    graph.mutate('query q() { insert Person {name: "new"} insert Knows {from: "new", to: "ann"} }', branch="draft")
+    graph.mutate('query q() { delete Person where name = "bob" }', branch="draft")
+    graph.mutate('query q() { update Person set {age: 32} where name = "ann" }')
+    return graph
+
+
+def test_a_diff_draws_what_changed_with_signs_and_one_hop_of_neighbours(changed: omnigraph.Graph) -> None:
+    picture = changed.diff("main~1", "draft").draw()
+    assert _signs(picture) == {"ann": "~", "new": "+", "bob": "-", "paris": ""}
+    ann = next(node for node in _data(picture)["nodes"] if node[3] == "ann")
+    assert ann[5] == [["age", "30 → 31"]]
+    signs = [(edge[4], _data(picture)["edgeTypes"][edge[2]]["name"]) for edge in _data(picture)["edges"]]
+    assert sorted(signs) == [("", "LivesIn"), ("+", "Knows"), ("-", "Knows"), ("-", "Knows"), ("-", "Knows")]
+    assert picture.shown == "3 nodes and 4 edges changed, 1 neighbour"
+    assert "inserted (square)" in picture.html()
+
+
+def test_a_merge_preview_draws_what_the_merge_brings_and_marks_conflicts(changed: omnigraph.Graph) -> None:
+    preview = changed.merge_preview("draft")
+    assert _signs(preview.draw()) == {"ann": "!", "new": "+", "bob": "-", "paris": ""}
+    read = omnigraph.MergePreview(**{**_fields(preview), "diff": None})
+    with pytest.raises(omnigraph.OmnigraphError, match="no graph to read"):
+        read.draw()
+
+
+def _fields(preview: omnigraph.MergePreview) -> dict[str, Any]:
+    return {field.name: getattr(preview, field.name) for field in dataclasses.fields(preview)}
+
+
+def test_a_large_change_is_drawn_by_type_with_numbers(changed: omnigraph.Graph) -> None:
+    picture = changed.diff("main~1", "draft").draw(limit=2)
+    assert _signs(picture) == {"Person +1 ~1 -1": "~"}
+    assert [item["name"] for item in _data(picture)["edgeTypes"]] == ["Knows +1 -3"]
+    with pytest.raises(omnigraph.OmnigraphError, match="1 to 2,000 changes"):
+        changed.diff("main~1", "draft").draw(limit=0)
+
+
 def test_a_layout_keeps_nodes_apart_and_connected_ones_together() -> None:
     sources, targets = np.array([0, 1, 3, 4, 0]), np.array([1, 2, 4, 5, 0])
     points = layout(7, sources, targets)
@@ -140,3 +190,30 @@ def test_a_layout_keeps_nodes_apart_and_connected_ones_together() -> None:
     assert apart[~np.eye(7, dtype=bool)].min() > 0.3
     assert apart[0, 1] < apart[0, 3]
     assert layout(0, sources[:0], targets[:0]).shape == (0, 2)
+
+
+def test_parts_that_no_edge_connects_stand_side_by_side() -> None:
+    stars = np.arange(1, 60) // 6 * 6
+    points = layout(60, stars[stars != np.arange(1, 60)], np.arange(1, 60)[stars != np.arange(1, 60)])
+    boxes = [(part.min(axis=0), part.max(axis=0)) for part in np.split(points, 10)]
+    for index, (low, high) in enumerate(boxes):
+        assert all((low > other_high).any() or (high < other_low).any() for other_low, other_high in boxes[:index])
+
+
+def test_a_grid_pushes_many_nodes_as_pairs_would() -> None:
+    rng = np.random.default_rng(7)
+    points, masses = rng.normal(size=(500, 2)) * 20, rng.uniform(1, 5, 500)
+    exact, grid = _repulsion(points, masses), grid_repulsion(points, masses)
+    assert np.linalg.norm(grid - exact) < 0.1 * np.linalg.norm(exact)
+
+
+def test_positions_are_kept_by_structure(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    graph = omnigraph.create(tmp_path / "g", "node Person { name: String @key }\nedge Knows: Person -> Person\n")
+    people = [{"type": "Person", "data": {"name": f"p{i:03}"}} for i in range(250)]
+    edges = [{"edge": "Knows", "from": f"p{i:03}", "to": f"p{(i * 7 + 1) % 250:03}"} for i in range(250)]
+    graph.load([*people, *edges], "append")
+    first = graph.draw()
+    assert len(list((tmp_path / "g" / "cache" / "positions").iterdir())) == 1
+    monkeypatch.setattr(kept, "layout", lambda *_: pytest.fail("the positions are known"))
+    graph.mutate('query q() { insert Person {name: "z"} }')
+    assert _data(graph.draw(limit=250))["nodes"] == _data(first)["nodes"]

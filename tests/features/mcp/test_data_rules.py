@@ -37,22 +37,22 @@ HIDDEN = re.compile(r"\b(cleo|vault|Secret|Keeps|salary|4711)\b")
 NEW = {"type": "Person", "data": {"name": "dan", "team": "red"}}
 TASK = {"task": ""}
 
-CALLS: dict[str, tuple[bool, dict[str, Any]]] = {
-    "describe_graph": (False, {}),
-    "find": (False, {"text": "cleo"}),
-    "get": (False, {"type": "Person", "id": "ann"}),
-    "paths": (False, {"start": {"type": "Person", "id": "ann"}, "end": {"type": "Person", "id": "bob"}}),
-    "query": (True, {"text": "query q() { match { $p: Person } return { $p.* as person } }"}),
-    "history": (False, {}),
-    "diff": (True, {"before": "main~1"}),
-    "start_task": (True, {"goal": "look around"}),
-    "write": (True, {**TASK, "upserts": [NEW]}),
-    "mutate": (True, {**TASK, "text": "query q() { update Person set {team: team} where name is not null }"}),
-    "preview_merge": (False, TASK),
-    "finish_task": (False, TASK),
-    "undo_task": (True, TASK),
+CALLS: dict[str, dict[str, Any]] = {
+    "describe_graph": {},
+    "find": {"text": "cleo"},
+    "get": {"type": "Person", "id": "ann"},
+    "paths": {"start": {"type": "Person", "id": "ann"}, "end": {"type": "Person", "id": "bob"}},
+    "query": {"text": "query q() { match { $p: Person } return { $p.* as person } }"},
+    "history": {},
+    "diff": {"before": "main~1"},
+    "start_task": {"goal": "look around"},
+    "write": {**TASK, "upserts": [NEW]},
+    "mutate": {**TASK, "text": "query q() { update Person set {team: team} where name is not null }"},
+    "preview_merge": TASK,
+    "finish_task": TASK,
+    "undo_task": TASK,
 }
-"""Whether each tool answers an actor with a scope, and its arguments; the task is one of the actor."""
+"""The arguments of each tool; the task is one of the actor."""
 
 
 @pytest.fixture
@@ -78,29 +78,22 @@ def test_every_tool_is_decided_upon() -> None:
 @pytest.mark.parametrize("name", CALLS)
 def test_no_tool_shows_more_than_the_part_of_its_caller(name: str, graph: omnigraph.Graph) -> None:
     agent = Agent(graph, allow_writes=True, allow_main=True)
-    answers, arguments = CALLS[name]
+    arguments = CALLS[name]
     if "task" in arguments:
         started = agent.run(lambda client: client.call_tool("start_task", {"goal": "change something"}))
         arguments = {**arguments, "task": started.structured_content["task"]}
     found = agent.run(lambda client: client.call_tool(name, arguments))
     text = "\n".join(part.text for part in found.content)
     assert not HIDDEN.search(f"{text} {found.structured_content}".replace(str(arguments), ""))
-    assert found.is_error is not answers, text
-    if not answers:
-        assert "cannot apply the data rules of the actor" in text
+    assert not found.is_error, text
 
 
 @pytest.mark.parametrize("name", [resource.name for resource in RESOURCES])
 def test_no_resource_shows_more_than_the_part_of_its_caller(name: str, graph: omnigraph.Graph) -> None:
     (resource,) = (one for one in RESOURCES if one.name == name)
     address = resource.address.format(name="Person", id=graph.branches()[0].head)
-    agent = Agent(graph)
-    if name in ("branches", "queries"):
-        found = agent.run(lambda client: client.read_resource(address)).contents
-        assert not HIDDEN.search(str(found))
-    else:
-        with pytest.raises(mcp.MCPError, match="cannot apply the data rules of the actor"):
-            agent.run(lambda client: client.read_resource(address))
+    found = Agent(graph).run(lambda client: client.read_resource(address)).contents
+    assert not HIDDEN.search(str(found))
 
 
 def test_an_agent_reads_and_writes_the_part_of_its_caller(graph: omnigraph.Graph) -> None:

@@ -284,6 +284,7 @@ def test_types_are_declared_dropped_and_changed_in_one_commit(namespace: Omnigra
         (("declare_table", "City", "node Town { name: String @key }"), ln.InvalidInputError, "declares something else"),
         (("declare_table", "City", "node City { } node Town { }"), ln.InvalidInputError, "declares something else"),
         (("declare_table", "City", "node City { name: Text }"), ln.InvalidInputError, "Text"),
+        (("declare_table", "City", 'node City @external("/city.parquet")'), ln.InvalidInputError, "external"),
         (("declare_table", "Note", "node Note { a: I64 }"), ln.TableAlreadyExistsError, "there is a type 'node:Note'"),
         (("declare_table", "Likes", "edge Likes: Person -> Nobody"), ln.InvalidInputError, "Nobody"),
         (("deregister_table", "Person", None), ln.InvalidInputError, "Person"),

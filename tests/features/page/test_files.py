@@ -9,15 +9,13 @@ from importlib.resources import files
 import httpx2
 import pytest
 
+from omnigraph.engine.picture.scripts import file_text
 from omnigraph.server.page import check_loopback, web_files
 from tests.features.page.conftest import TOKENS
 from tests.features.server.live import Live, running
 
 BYTES_MAX = 600 * 1024
-SHELL_BYTES_MAX = 120 * 1024
 LINES_MAX = 300
-HEAVY = ("vendor/graph.js", "vendor/editor.js")
-"""Libraries that are loaded with the screens that need them."""
 WEB = files("omnigraph.server").joinpath("web")
 
 
@@ -60,8 +58,8 @@ def test_the_session_names_the_actor_and_only_graphs_that_it_may_read(client: ht
         return client.get("/ui/session.json", headers={"authorization": f"Bearer {TOKENS[actor]}"}).json()
 
     assert client.get("/ui/session.json").status_code == 401
-    assert session("ann") == {"actor_id": "ann", "graphs": ["kb"]}
-    assert session("eve") == {"actor_id": "eve", "graphs": []}
+    assert session("ann") == {"actor_id": "ann", "graphs": ["kb"], "may_list": False}
+    assert session("eve") == {"actor_id": "eve", "graphs": [], "may_list": False}
 
 
 def test_a_local_server_refuses_other_hosts_and_origins(live: Live) -> None:
@@ -77,10 +75,16 @@ def test_a_local_server_refuses_other_hosts_and_origins(live: Live) -> None:
 
 
 def test_the_page_keeps_its_size_budget() -> None:
+    # The size of what each screen loads is tested with the screens.
     sizes = {name: len(file.content) for name, file in web_files().items()}
     assert sum(sizes.values()) <= BYTES_MAX, sizes
-    first = [name for name in sizes if not name.startswith("screens/") and name not in HEAVY]
-    assert sum(sizes[name] for name in [*first, "screens/overview.js"]) <= SHELL_BYTES_MAX
+
+
+def test_pictures_of_python_and_the_page_use_the_same_drawing() -> None:
+    drawing = {name for name in web_files() if name.startswith("drawing/")}
+    assert {"drawing/drawing.js", "drawing/drawing.css"} <= drawing
+    for name in drawing:
+        assert web_files()[name].content.decode() == file_text(name)
 
 
 def test_modules_of_the_page_stay_short_and_say_what_they_are_for() -> None:

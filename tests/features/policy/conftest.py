@@ -19,7 +19,7 @@ def plain(tmp_path: Path) -> Graph:
             "name": name,
             "team": team,
             "age": age,
-            "salary": 100 * age,
+            "salary": 1013 * age,
             "photo": f"base64:{'AAAA'}",
             "bio": f"likes {name}",
         }

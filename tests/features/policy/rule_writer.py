@@ -31,10 +31,12 @@ actors:
   bob: {level: 2}
 rules:
   - id: reads
-    allow: {actors: {group: staff}, actions: [read, change]}
+    allow: {actors: {group: staff}, actions: [read, change, export, branch_merge]}
   - id: guests-read
-    allow: {actors: {group: guests}, actions: [read]}
+    allow: {actors: {group: guests}, actions: [read, export, branch_merge]}
 """
+CHANGES = '\n@id("changes") permit (principal, action == Omnigraph::Action::"change_entity", resource);'
+"""A rule by which every entity that is visible may be changed."""
 ACTORS = ("ann", "bob", "cleo")
 LONGS = ("I32", "I64", "U32")
 

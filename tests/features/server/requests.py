@@ -107,6 +107,14 @@ def _conditional(**body: Any) -> Callable[[str, Graph], dict[str, Any]]:
     }
 
 
+def heads(branch: str, graph: Graph) -> dict[str, str]:
+    """The heads that a review is about."""
+    return {
+        "source_commit_id": graph.snapshot(branch).commit_id,
+        "target_commit_id": graph.snapshot().commit_id,
+    }
+
+
 _BLOB = {"entity": "node", "type": "Person", "id": "ann", "property": "photo"}
 _EVE = {"name": "eve"}
 _LINES = {"content": b'{"type":"Person","data":{"name":"eve"}}', "headers": {"content-type": "application/x-ndjson"}}
@@ -238,5 +246,37 @@ SAMPLES: dict[str, Sample] = {
     "optimize": Sample("POST", f"{BASE}/maintenance/optimize", _admin, writes=True),
     "cleanup": Sample("POST", f"{BASE}/maintenance/cleanup", _admin, lambda branch, graph: {"json": {"dry_run": True}}),
     "verify": Sample("POST", f"{BASE}/maintenance/verify", _admin, lambda branch, graph: {"json": {"deep": False}}),
+    "doctor": Sample("GET", f"{BASE}/maintenance/doctor", _admin, _branch),
+    "getQuery": Sample("GET", f"{BASE}/queries/everyone", _on_main),
+    "getEntityHistory": Sample("GET", f"{BASE}/entities/node/Person/ann/history", _read, _branch),
+    "drawDiff": Sample(
+        "GET",
+        f"{BASE}/diff/picture",
+        lambda branch: [Need(Action.READ, "main"), Need(Action.READ, branch)],
+        lambda branch, graph: {"params": {"from": "main", "to": branch}},
+    ),
+    "listReviews": Sample("GET", f"{BASE}/reviews", _anywhere),
+    "saveReview": Sample(
+        "POST",
+        f"{BASE}/reviews",
+        lambda branch: [Need(Action.READ, branch), Need(Action.READ, "main"), Need(Action.CHANGE, branch)],
+        lambda branch, graph: {"json": {"source": branch, **heads(branch, graph)}},
+        writes=True,
+    ),
+    "getReview": Sample("GET", f"{BASE}/reviews/{MISSING_COMMIT}", _nothing, is_missing=True),
+    "changeReview": Sample(
+        "POST",
+        f"{BASE}/reviews/{MISSING_COMMIT}",
+        _nothing,
+        lambda branch, graph: {"json": {"version": 1}},
+        is_missing=True,
+    ),
+    "commentReview": Sample(
+        "POST",
+        f"{BASE}/reviews/{MISSING_COMMIT}/comments",
+        _nothing,
+        lambda branch, graph: {"json": {"text": "good", **heads(branch, graph)}},
+        is_missing=True,
+    ),
     "getSample": Sample("GET", f"{BASE}/sample", _read, _branch),
 }

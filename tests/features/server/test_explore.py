@@ -298,6 +298,29 @@ class TestNeighbours:
         assert client.post(f"{BASE}/neighbours", json=body).status_code == status
 
 
+class TestHistory:
+    def test_every_commit_that_changed_an_entity_is_listed_with_its_values(
+        self, client: httpx2.Client, graph: Graph, branch: str
+    ) -> None:
+        for age in (40, 41):
+            text = f'query q() {{ update Person set {{age: {age}}} where name = "bo" }}'
+            graph.mutate(text, branch=branch, actor="ann", message=f"age {age}")
+        graph.mutate('query q() { update Person set {age: 1} where name = "cy" }', branch=branch)
+        place = f"{BASE}/entities/node/Person/bo/history"
+        form = client.get(place, params={"branch": branch}).json()
+        steps = [(step["op"], step["cause"]["message"], step["changes"][:1]) for step in form["commits"]]
+        assert steps == [
+            ("update", "age 41", [{"property": "age", "before": 40, "after": 41}]),
+            ("update", "age 40", [{"property": "age", "before": 27, "after": 40}]),
+            ("insert", "the first people", [{"property": "name", "before": None, "after": "bo"}]),
+        ]
+        assert form["complete"] is True
+        first = client.get(place, params={"branch": branch, "limit": 1}).json()
+        assert (len(first["commits"]), first["complete"]) == (1, False)
+        assert client.get(f"{BASE}/entities/node/Person/nope/history").status_code == 404
+        assert client.get(f"{BASE}/entities/thing/Person/bo/history").status_code == 400
+
+
 class TestSample:
     def test_the_most_connected_nodes_are_shown_with_positions_and_totals(self, client: httpx2.Client) -> None:
         form = client.get(f"{BASE}/sample", params={"limit": 2, "type": "Person"}).json()
@@ -315,7 +338,7 @@ class TestSample:
 
     @pytest.mark.parametrize(
         ("params", "status"),
-        [({"limit": 0}, 400), ({"limit": 2_001}, 400), ({"limit": "many"}, 400), ({"type": "Nope"}, 404)],
+        [({"limit": 0}, 400), ({"limit": 20_001}, 400), ({"limit": "many"}, 400), ({"type": "Nope"}, 404)],
     )
     def test_a_wrong_sample_is_refused(self, params: dict[str, Any], status: int, client: httpx2.Client) -> None:
         assert client.get(f"{BASE}/sample", params=params).status_code == status

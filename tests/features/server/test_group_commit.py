@@ -8,6 +8,7 @@ from omnigraph.server.access.states import DefaultDeny, State
 from tests.features.server.live import BASE, running, serving_of
 from tests.features.server.test_matrix import Rules
 from tests.features.server.test_readers import until
+from tests.support.queues import held_door
 
 ADD = "query add($t: String) { insert Note {text: $t} }"
 WRITES = 8
@@ -18,8 +19,6 @@ def test_writes_of_different_actors_share_a_swap(tmp_path: Path) -> None:
     tokens = {f"a{number}": f"t{number}" for number in range(WRITES)}
     serving = serving_of(graph, tokens=tokens, authorizer=Rules(), state=State.POLICY_ENABLED)
     before = graph.snapshot().state
-    # The door of the branch is held, so that all writes wait in front of it.
-    door = graph._context.publisher._door(before.incarnation)
     with running(serving) as live, ThreadPoolExecutor(WRITES) as pool:
 
         def write(token: str) -> tuple[int, str]:
@@ -27,9 +26,9 @@ def test_writes_of_different_actors_share_a_swap(tmp_path: Path) -> None:
                 response = client.post(f"{BASE}/mutate", json={"query": ADD, "params": {"t": token}})
                 return response.status_code, response.json()["commit"]["actor_id"]
 
-        with door.lock:
+        with held_door(graph) as waiting:
             writing = [pool.submit(write, token) for token in tokens.values()]
-            until(lambda: len(door.waiting) == WRITES)
+            until(lambda: waiting() == WRITES)
         answers = [item.result() for item in writing]
     after = graph.snapshot().state
     assert sorted(answers) == [(200, actor) for actor in sorted(tokens)]

@@ -1,8 +1,10 @@
 """Jobs over HTTP: loads of files and maintenance, with progress, keys, and owners."""
 
 import io
+import socket
 import threading
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -11,12 +13,18 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+import omnigraph
 from omnigraph import Action, Graph
 from omnigraph.core.ids import is_ulid
+from omnigraph.core.ports import SystemClock, UlidSource
+from omnigraph.engine.upkeep.job_records import job_records
 from omnigraph.server.access.states import State
 from omnigraph.server.http.refusals import Refusal
-from omnigraph.server.jobs.job import JobState
-from omnigraph.server.jobs.pool import KEPT_MAX, OPEN_PER_ACTOR_MAX, Jobs
+from omnigraph.server.jobs import pool
+from omnigraph.server.jobs.job import JobFacts, JobState, Written
+from omnigraph.server.jobs.owners import is_alive, this_process
+from omnigraph.server.jobs.pool import OPEN_PER_ACTOR_MAX, Jobs
+from tests.features.server.kills import Server
 from tests.features.server.live import BASE, Live, running, serving_of
 from tests.features.server.requests import ARROW, arrow_stream, settled
 from tests.features.server.test_matrix import TOKENS, Rules
@@ -236,9 +244,8 @@ class TestOwners:
             assert bob.get(f"{BASE}/jobs", params={"all": "true"}).status_code == 403
             rules.denied = frozenset()
             assert bob.get(f"{BASE}/jobs/{job['id']}").json() == job
-            assert [item["id"] for item in bob.get(f"{BASE}/jobs", params={"all": "true"}).json()["jobs"]] == [
-                job["id"]
-            ]
+            every = bob.get(f"{BASE}/jobs", params={"all": "true"}).json()["jobs"]
+            assert every[0]["id"] == job["id"]
 
     def test_the_policy_is_asked_again_when_the_job_runs(
         self, policed: Live, rules: Rules, graph: Graph, branch: str
@@ -252,8 +259,18 @@ class TestOwners:
         assert asked.count((Action.CHANGE, branch)) >= 2
 
 
+def submitted(jobs: Jobs, graph: Graph, actor: str | None, work: Any, written: Written | None = None) -> JobFacts:
+    return jobs.submit(jobs.new_id(), ("g", graph), "load", "rows", actor, work, written=written)
+
+
+def ended(jobs: Jobs, graph: Graph, job_id: str) -> JobFacts:
+    while (facts := jobs.find("g", graph, job_id)) is None or not facts.state.is_final:
+        threading.Event().wait(0.001)
+    return facts
+
+
 class TestPool:
-    def test_jobs_of_an_actor_are_bounded_and_those_of_others_are_not_in_the_way(self) -> None:
+    def test_jobs_of_an_actor_are_bounded_and_those_of_others_are_not_in_the_way(self, graph: Graph) -> None:
         jobs, gate = Jobs(), threading.Event()
 
         def work(progress: Any) -> dict[str, Any]:
@@ -261,36 +278,149 @@ class TestPool:
             return {}
 
         for _ in range(OPEN_PER_ACTOR_MAX):
-            jobs.submit("g", "load", "rows", "ann", work)
+            submitted(jobs, graph, "ann", work)
         with pytest.raises(Refusal) as refused:
-            jobs.submit("g", "load", "rows", "ann", work)
+            submitted(jobs, graph, "ann", work)
         assert (refused.value.status, refused.value.headers) == (429, {"retry-after": "60"})
-        last = jobs.submit("g", "load", "rows", "bob", work)
+        last = submitted(jobs, graph, "bob", work)
         gate.set()
-        while not jobs.find("g", last.id).state.is_final:  # type: ignore[union-attr]
-            threading.Event().wait(0.01)
-        assert jobs.submit("g", "load", "rows", "ann", work).state is JobState.WAITING
+        ended(jobs, graph, last.id)
+        assert submitted(jobs, graph, "ann", work).state is JobState.WAITING
 
-    def test_ended_jobs_are_forgotten_and_a_bug_is_an_internal_error(self) -> None:
+    def test_ended_jobs_are_forgotten_with_their_records_and_a_bug_is_an_internal_error(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        graph = omnigraph.create(tmp_path / "kb.omni", "node Note { text: String }", durability="os")
+        monkeypatch.setattr(pool, "KEPT_MAX", 20)
         jobs = Jobs()
 
         def work(progress: Any) -> dict[str, Any]:
             progress(3)
             raise KeyError("/a/secret/path")
 
-        first = jobs.submit("g", "load", "rows", None, work)
-        while not (facts := jobs.find("g", first.id)) or not facts.state.is_final:
-            threading.Event().wait(0.01)
+        first = submitted(jobs, graph, None, work)
+        facts = ended(jobs, graph, first.id)
         assert (facts.state, facts.done) == (JobState.FAILED, 3)
         assert facts.error == {
             "error": "internal error",
             "code": "internal",
             "problem": {"code": "internal", "retryable": False, "request_id": first.id},
         }
-        assert jobs.find("other", first.id) is None
-        for number in range(KEPT_MAX + 5):
-            made = jobs.submit("g", "load", "rows", f"actor-{number}", lambda progress: {})
-            while not jobs.find("g", made.id).state.is_final:  # type: ignore[union-attr]
-                threading.Event().wait(0.001)
-        assert jobs.find("g", first.id) is None
-        assert len(jobs.listed("g")) == KEPT_MAX
+        assert jobs.find("other", graph, first.id) is None
+        for number in range(25):
+            ended(jobs, graph, submitted(jobs, graph, f"actor-{number}", lambda progress: {}).id)
+        assert jobs.find("g", graph, first.id) is None
+        assert len(jobs.listed("g", graph, 100)) <= 21
+        # Another server forgets what is too much of the records that earlier ones have left.
+        assert len(job_records(graph).ids()) <= 21
+        monkeypatch.setattr(pool, "KEPT_MAX", 5)
+        ended(Jobs(), graph, submitted(Jobs(), graph, None, lambda progress: {}).id)
+        assert len(job_records(graph).ids()) <= 6
+
+
+GONE = f"{socket.gethostname()} 1 0"
+"""A process of this machine that does not run: process 1 did not start with the machine's first tick."""
+
+
+class TestRestarts:
+    """A job whose server is gone: what the next one answers."""
+
+    @pytest.fixture
+    def graph(self, tmp_path: Path) -> Graph:
+        return omnigraph.create(tmp_path / "kb.omni", "node Note { text: String }", durability="os")
+
+    def record(self, graph: Graph, **facts: Any) -> str:
+        job_id = UlidSource().new_id()
+        known = JobFacts(job_id, "g", "load", "rows", "ann", 1, GONE, Written("main", f"job:{job_id}"), seen_us=1)
+        job_records(graph).write(job_id, replace(known, **facts).to_record())
+        return job_id
+
+    def test_the_owner_of_a_job_is_known_to_run_or_to_be_gone(self) -> None:
+        assert is_alive(this_process())
+        assert is_alive(GONE) is False
+        assert is_alive(f"{socket.gethostname()} {2**30} 7") is False
+        assert is_alive("elsewhere 1 0") is None
+
+    def test_a_job_that_has_ended_is_answered_as_before(self, graph: Graph) -> None:
+        first = Jobs()
+        made = ended(first, graph, submitted(first, graph, "ann", lambda progress: {"n": 1}).id)
+        assert Jobs().find("g", graph, made.id) == made
+        assert [facts.id for facts in Jobs().listed("g", graph, 10)] == [made.id]
+        assert Jobs().find("other", graph, made.id) is None
+
+    @pytest.mark.parametrize("state", [JobState.WAITING, JobState.RUNNING])
+    def test_a_job_without_a_commit_was_interrupted(self, graph: Graph, state: JobState) -> None:
+        job_id = self.record(graph, state=state)
+        found = Jobs().find("g", graph, job_id)
+        assert found is not None
+        assert (found.state, found.result) == (JobState.FAILED, None)
+        assert found.error is not None
+        assert found.error["problem"] == {"code": "interrupted", "retryable": True}
+        # The answer stays, whoever is asked.
+        assert Jobs().find("g", graph, job_id) == found
+
+    def test_a_job_whose_commit_was_made_has_succeeded(self, graph: Graph) -> None:
+        job_id = self.record(graph, state=JobState.RUNNING)
+        made = graph.load([{"type": "Note", "data": {"text": "x"}}], idempotency_key=f"job:{job_id}").commit
+        found = Jobs().find("g", graph, job_id)
+        assert found is not None
+        assert made is not None
+        assert found.state is JobState.SUCCEEDED
+        assert found.result is not None
+        assert found.result["commit"]["graph_commit_id"] == made.id
+        assert found.finished_us == made.created_at_us
+
+    def test_a_branch_that_is_gone_leaves_no_commit(self, graph: Graph) -> None:
+        job_id = self.record(graph, written=Written("dropped", "k"))
+        found = Jobs().find("g", graph, job_id)
+        assert found is not None
+        assert found.state is JobState.FAILED
+
+    def test_a_job_of_another_machine_runs_until_it_was_silent_for_long(self, graph: Graph) -> None:
+        now = SystemClock().now_us()
+        job_id = self.record(graph, owner="elsewhere 1 0", state=JobState.RUNNING, seen_us=now)
+        found = Jobs().find("g", graph, job_id)
+        assert found is not None
+        assert found.state is JobState.RUNNING
+        job_id = self.record(graph, owner="elsewhere 1 0", state=JobState.RUNNING, seen_us=now - 600_000_000)
+        found = Jobs().find("g", graph, job_id)
+        assert found is not None
+        assert found.state is JobState.FAILED
+
+    def test_a_damaged_record_and_an_unknown_id_are_no_job(self, graph: Graph) -> None:
+        job_id = self.record(graph)
+        path = Path(graph.uri) / "served" / f"{job_id}.json"
+        path.write_bytes(path.read_bytes().replace(b"ann", b"bob"))
+        for name in (job_id, UlidSource().new_id(), "../omnigraph", "x"):
+            assert Jobs().find("g", graph, name) is None
+
+    def test_a_load_that_was_acknowledged_is_answered_after_a_kill(self, tmp_path: Path) -> None:
+        path = tmp_path / "kb.omni"
+        graph = omnigraph.create(path, "node Note { text: String }")
+        lines = "".join(f'{{"type":"Note","data":{{"text":"n{number}"}}}}\n' for number in range(20_000)).encode()
+        accepted: list[str] = []
+        for wait_for_end in (True, False):
+            server = Server(path)
+            with server.client() as client:
+                reply = submit(client, "application/x-ndjson", lines)
+                assert reply.status_code == 202
+                accepted.append(reply.headers["location"])
+                if wait_for_end:
+                    assert settled(client, reply)["state"] == "succeeded"
+            server.kill()
+        again = Server(path)
+        with again.client() as client:
+            first, second = (client.get(place).json() for place in accepted)
+            listed = client.get(f"{BASE}/jobs").json()["jobs"]
+        again.kill()
+        assert [job["id"] for job in listed] == [second["id"], first["id"]]
+        assert first["state"] == "succeeded"
+        commits = {commit.id for commit in graph.commits()}
+        assert first["result"]["commit"]["graph_commit_id"] in commits
+        # The second one was killed at some moment; its answer says what is true of the graph.
+        assert len(commits) == (3 if second["state"] == "succeeded" else 2)
+        if second["state"] == "failed":
+            assert second["error"]["problem"] == {"code": "interrupted", "retryable": True}
+        else:
+            assert second["result"]["commit"]["graph_commit_id"] in commits
+        assert graph.verify().is_clean

@@ -44,6 +44,37 @@ def post(client: httpx2.Client, path: str, *, headers: dict[str, str] | None = N
 ANN = {"type": "Person", "id": "ann", "property": "age"}
 
 
+class TestPicture:
+    def test_a_diff_is_drawn_with_signs_values_and_unchanged_neighbours(
+        self, client: httpx2.Client, graph: Graph, diverged: tuple[str, str]
+    ) -> None:
+        source, target = diverged
+        answer = client.get(f"{BASE}/diff/picture", params={"from": target, "to": source})
+        form = answer.json()
+        signs = {node["id"]: (node["sign"], node["facts"]) for node in form["nodes"]}
+        assert signs["ann"] == ("~", {"age": "60 → 50"})
+        assert signs["cy"] == ("", {})
+        assert {form["nodes"][edge["target"]]["id"] for edge in form["edges"]} == {"bo", "cy"}
+        assert (form["by_type"], form["shown"]) == (False, "2 nodes and 0 edges changed, 1 neighbour")
+        heads = {"from": form["from"], "to": form["to"]}
+        again = client.get(f"{BASE}/diff/picture", params=heads, headers={"if-none-match": answer.headers["etag"]})
+        assert again.status_code == 304
+
+    def test_more_changes_than_the_limit_are_drawn_by_type(
+        self, client: httpx2.Client, diverged: tuple[str, str]
+    ) -> None:
+        source, target = diverged
+        params: dict[str, Any] = {"from": target, "to": source, "limit": 1}
+        form = client.get(f"{BASE}/diff/picture", params=params).json()
+        assert [(node["caption"], node["sign"], node["size"] > 0) for node in form["nodes"]] == [
+            ("Person ~2", "~", True)
+        ]
+        opened = client.get(f"{BASE}/diff/picture", params={**params, "type": "Person"}).json()
+        assert [node["id"] for node in opened["nodes"] if node["sign"]] == ["ann"]
+        for wrong in (0, 2_001):
+            assert client.get(f"{BASE}/diff/picture", params={**params, "limit": wrong}).status_code == 400
+
+
 class TestDiff:
     def test_pages_of_a_diff_are_disjoint_and_complete(
         self, client: httpx2.Client, graph: Graph, diverged: tuple[str, str]

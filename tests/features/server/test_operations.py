@@ -5,6 +5,7 @@ import logging
 import re
 import urllib.request
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import httpx2
@@ -13,13 +14,14 @@ import pytest
 from omnigraph import Actor, Graph
 from omnigraph.core.actors import Action
 from omnigraph.server.access.states import State
+from omnigraph.server.operations.latencies import SECONDS_MAX, Latencies
 from omnigraph.server.operations.metrics import UNKNOWN, Metrics
 from omnigraph.server.routes.table import ROUTES
 from tests.features.server.live import BASE, READ_ALL, Live, running, serving_of
 from tests.features.server.test_matrix import Rules
 
 LABELS = re.compile(r"^(\w+)\{([^}]*)\} ", re.MULTILINE)
-OWN_ROUTES = {"GET /metrics", "GET /readyz", "GET /.well-known/oauth-protected-resource", UNKNOWN}
+OWN_ROUTES = {"GET /metrics", "GET /readyz", "GET /status", "GET /.well-known/oauth-protected-resource", UNKNOWN}
 
 
 @pytest.fixture(scope="module")
@@ -128,7 +130,8 @@ def test_every_request_is_one_record_without_data(client: httpx2.Client, caplog:
     assert "s3cret" not in caplog.text
     facts = getattr(records[-1], "facts")  # noqa: B009 # set by `extra`
     assert (facts["method"], facts["route"], facts["graph"]) == ("POST", "/graphs/{graph_id}/query", "kb")
-    assert (facts["status"], len(facts["request"])) == (404, 26)
+    assert facts["status"] == 404
+    assert re.fullmatch(r"[0-9A-Z]{26}-[0-9]+", facts["request"])
     assert json.dumps(facts)
     assert "x-request-id" not in response.headers, "0.10 has no such header"
 
@@ -177,3 +180,44 @@ def test_a_request_is_a_span_around_the_spans_of_the_graph(live: Live) -> None:
     assert request.attributes is not None
     assert request.attributes["http.route"] == "/graphs/{graph_id}/query"
     assert request.attributes["http.response.status_code"] == 200
+
+
+def test_the_status_shows_latencies_of_the_last_hour_and_graphs_that_are_not_served(graph: Graph) -> None:
+    serving = replace(
+        serving_of(graph, tokens={"owner": "t"}, state=State.OWNER), quarantined={"old": "no graph there"}
+    )
+    with running(serving) as live, live.client("t") as client:
+        client.post(f"{BASE}/query", json={"query": READ_ALL})
+        settle(client)
+        status = client.get("/status").json()
+        assert client.get("/status", headers={"authorization": "Bearer x"}).status_code == 401
+    query = next(item for item in status["latencies"] if item["route"] == "POST /graphs/{graph_id}/query")
+    assert (query["count"], query["errors"]) == (1, 0)
+    assert 0 < query["p50_ms"] <= query["p95_ms"] <= query["p99_ms"]
+    assert status["quarantined"] == [{"graph_id": "old", "reason": "no graph there"}]
+    assert status["status"] == "ready"
+
+
+def test_latencies_forget_what_is_older_than_an_hour() -> None:
+    now = [0.0]
+    latencies = Latencies(lambda: now[0])
+    for seconds in (0.01, 0.02, 0.03, 9.0):
+        latencies.ended("GET /x", 200, seconds)
+    now[0] = 30 * 60
+    latencies.ended("GET /x", 503, 500.0)
+    (whole,) = latencies.summary()
+    assert (whole.count, whole.errors) == (5, 1)
+    assert 0.02 <= whole.p50 <= 0.045
+    assert whole.p99 == SECONDS_MAX[-1]
+    now[0] = 61 * 60
+    (recent,) = latencies.summary()
+    assert (recent.count, recent.errors) == (1, 1)
+    now[0] = 3 * 3600
+    assert latencies.summary() == []
+
+
+def test_a_status_needs_the_right_to_list_graphs(graph: Graph) -> None:
+    rules = Rules(denied=frozenset({Action.GRAPH_LIST}))
+    serving = serving_of(graph, tokens={"ann": "t"}, state=State.POLICY_ENABLED, authorizer=rules, server_policy=rules)
+    with running(serving) as live, live.client("t") as client:
+        assert client.get("/status").status_code == 403

@@ -1,9 +1,12 @@
 """Operations that write: one request is one commit, and its answer says what was changed."""
 
 import json
+from pathlib import Path
 from typing import Any
 
 import httpx2
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from omnigraph import Graph
@@ -297,6 +300,19 @@ def test_a_schema_is_applied_unless_a_stored_query_needs_the_old_one(client: htt
     assert head(graph, "main") == head_before
     problem(client.post(url, json={"schema_source": "node {"}), 400)
     assert client.post(url, json={"schema_source": text}).json()["applied"], "the type is dropped again"
+
+
+def test_a_request_names_no_new_table_outside_the_graph(client: httpx2.Client, graph: Graph, tmp_path: Path) -> None:
+    pq.write_table(pa.table({"no": [1], "total": [2.5]}), tmp_path / "orders.parquet")
+    before, url = graph.schema_text(), f"{BASE}/schema/apply"
+    text = f'{before}\nnode Order @external("{tmp_path}/orders.parquet") {{ no: I64 @key }}'
+    answer = problem(client.post(url, json={"schema_source": text}), 400)
+    assert "takes no address of a table" in answer
+    graph.apply_schema(text)
+    form = client.post(url, json={"schema_source": text.replace("no: I64 @key", "no: I64 @key total: F64?")}).json()
+    assert form["applied"], "the table is known"
+    problem(client.post(url, json={"schema_source": text.replace("orders.parquet", "*.parquet")}), 400)
+    assert client.post(url, json={"schema_source": before, "allow_data_loss": True}).json()["applied"]
 
 
 def test_a_mutation_answers_with_the_rows_that_it_returns(client: httpx2.Client, branch: str) -> None:

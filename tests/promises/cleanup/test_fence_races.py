@@ -21,6 +21,7 @@ from omnigraph.write import attempt
 from omnigraph.write.upkeep import cleanup as cleaning
 from tests.promises.cleanup.graphs import root
 from tests.promises.protocol.graphs import contents, create, insert, names, person, reopen
+from tests.support.queues import held_door
 from tests.support.tuning import tuned
 
 QUERY = "query q() { match { $p: Person } return { $p.name } }"
@@ -278,7 +279,7 @@ def test_a_group_of_writes_with_one_behind_a_fence_is_published_whole(
     assert clean(graph)
     shared._manifests.fresh(graph.id)
     door.waiting = Queue()
-    with door.lock:
+    with held_door(shared):
         new.start()
         old.go_on()
         assert len(door.waiting) == 2

@@ -6,11 +6,15 @@ crash can be compared with it byte by byte.
 
 from __future__ import annotations
 
+import atexit
 import os
+import shutil
+import tempfile
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
 import pyarrow as pa
+import pyarrow.parquet as pq
 
 import omnigraph
 from omnigraph.core.ids import encode_ulid
@@ -237,6 +241,24 @@ def _by_turns(graph: Graph) -> None:
     graph.mutate('query q() { update Person set { age: 70 } where name = "bo" }', actor="writer")
 
 
+def _external(graph: Graph) -> None:
+    """A type whose rows are in a directory beside the graph, with one file."""
+    directory = tempfile.mkdtemp(prefix="omnigraph-orders-")
+    atexit.register(shutil.rmtree, directory, ignore_errors=True)
+    pq.write_table(pa.table({"no": [1, 2]}), f"{directory}/a.parquet")
+    declared = f'node Order @external("{directory}/*.parquet") {{ no: I64 @key }}'
+    graph.apply_schema(f"{SCHEMA}\n{declared}\nedge Placed: Person -> Order")
+    graph.load([{"edge": "Placed", "from": "ann", "to": "1", "data": {"id": "p1"}}])
+
+
+def _more_files(graph: Graph) -> None:
+    """Add a file, once: a file that is written again would be another one."""
+    [source] = graph.external_types()
+    path = source.address.replace("*", "b")
+    if not os.path.exists(path):
+        pq.write_table(pa.table({"no": [3]}), path)
+
+
 CREATE = "create"
 """The one writer that starts from nothing."""
 
@@ -265,6 +287,7 @@ WRITERS: dict[str, Writer] = {
     "branch-merge": Writer(lambda graph: graph.merge("review"), prepare=_diverge),
     "branch-fast-forward": Writer(lambda graph: graph.merge("review"), prepare=_branch),
     "schema": Writer(lambda graph: graph.apply_schema(OTHER_SCHEMA)),
+    "refresh": Writer(lambda graph: graph.refresh_external(), prepare=_external, warm=_more_files),
     "revert": Writer(lambda graph: graph.revert(actor="writer"), prepare=_by_turns),
     "branch-delete": Writer(lambda graph: graph.delete_branch("review"), prepare=_branch),
     "branch-rename": Writer(lambda graph: graph.rename_branch("review", "final"), prepare=_branch),

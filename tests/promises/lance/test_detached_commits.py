@@ -123,6 +123,13 @@ def test_the_files_of_a_commit_are_known_without_listing_a_directory(place, peop
             assert (place.directory / "t" / "data" / file.path).stat().st_size == file.file_size_bytes
 
 
+def test_the_name_of_a_data_file_is_its_path_field(place, people):
+    """``DataFile.path`` builds a class on every call; the field behind it is read instead, with the same name."""
+    first = people.create(place.uri("t"), {"ann": 1})
+    files = [file for fragment in first.get_fragments() for file in fragment.metadata.files]
+    assert [file._path for file in files] == [file.path for file in files] != []
+
+
 def test_the_name_of_the_transaction_file_is_ours_to_choose(place, people):
     """With the uuid minted before the write, a crash leaves no file whose name we could not have known."""
     first = people.create(place.uri("t"), {"ann": 1})

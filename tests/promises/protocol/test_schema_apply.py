@@ -15,6 +15,7 @@ import omnigraph
 from omnigraph.core.commit import CommitKind
 from omnigraph.errors import CompileError, MigrationRefused, PreconditionFailed, ReadSetConflict, ViolationError
 from omnigraph.manifest.publisher import Publisher
+from omnigraph.manifest.queue import Door
 from omnigraph.schema.print import to_pg
 from omnigraph.storage.stage import staging
 from omnigraph.wire.schemas import schema_result_json
@@ -445,14 +446,14 @@ def test_a_commit_that_shares_its_swap_with_a_schema_change_can_be_gone_back_to(
     publish, threads = Publisher._publish_batch, list[threading.Thread]()
     door = graph._context.publisher._door(graph.snapshot().state.incarnation)
 
-    def together(self: Publisher, incarnation: str, batch: Any, own: Any) -> None:
+    def together(self: Publisher, queue: Door, incarnation: str, batch: Any, own: Any) -> None:
         if not threads:
             threads.append(threading.Thread(target=graph.apply_schema, args=(text,)))
             threads[0].start()
             while not door.waiting:
                 time.sleep(0)
             batch.append(door.waiting.popleft())
-        publish(self, incarnation, batch, own)
+        publish(self, queue, incarnation, batch, own)
 
     text = changed(("node Person {", 'node Human @rename_from("Person") {'), ("Person ->", "Human ->"))
     text = text.replace("-> Person", "-> Human")

@@ -48,6 +48,29 @@ class Injection:
         self.fatal = False
 
 
+class Waves:
+    """The longest chain of requests that each began after the one before it was answered.
+
+    Every request takes some time, so that those made in parallel overlap.
+    """
+
+    def __init__(self, latency_s: float) -> None:
+        self.count = 0
+        self._latency_s = latency_s
+        self._answered = 0
+        self._lock = threading.Lock()
+
+    @contextmanager
+    def request(self) -> Iterator[None]:
+        with self._lock:
+            number = self._answered + 1
+            self.count = max(self.count, number)
+        time.sleep(self._latency_s)
+        yield
+        with self._lock:
+            self._answered = max(self._answered, number)
+
+
 class Proxy:
     """One listening port. `serial` lets requests through one at a time, so that "before the n-th" is exact."""
 
@@ -60,6 +83,7 @@ class Proxy:
         self._lock = threading.Lock()
         self._recordings: list[Log] = []
         self._injection: Injection | None = None
+        self._waves: Waves | None = None
         self._numbered = 0
         self._preconditions = True
         self._closed = False
@@ -123,6 +147,15 @@ class Proxy:
                 self._injection = None
 
     @contextmanager
+    def waves(self, latency_s: float = 0.05) -> Iterator[Waves]:
+        """Every request inside the block takes a while longer; counts how often they wait for each other."""
+        self._waves = waves = Waves(latency_s)
+        try:
+            yield waves
+        finally:
+            self._waves = None
+
+    @contextmanager
     def ignoring_preconditions(self) -> Iterator[None]:
         """Behave like a store that ignores If-None-Match and If-Match: every writer wins."""
         self._preconditions = False
@@ -159,7 +192,9 @@ class Proxy:
                         position = injection.seen
                 request = _describe(self._numbered, method, target, headers, body)
             before, fault = self._strike(injection, position, request)
-            answer = None if before else self._forward(method, target, headers, body)
+            waves = self._waves
+            with nullcontext() if waves is None else waves.request():
+                answer = None if before else self._forward(method, target, headers, body)
             if answer is not None:
                 request = replace(request, status=answer[0], bytes_received=len(answer[2]))
             if armed:

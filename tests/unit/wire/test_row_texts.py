@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from omnigraph.rows.results import result_rows
-from omnigraph.wire.http.row_texts import row_texts
+from omnigraph.wire.http.row_texts import FEW_ROWS_MAX, few_rows, row_texts
 from tests.support.examples import examples
 
 TIMES = st.integers(-(2**62), 2**62)
@@ -32,6 +32,13 @@ VALUES = {
 }
 
 
+_STORED = {pa.date32(): pa.int32(), pa.timestamp("ms", tz="UTC"): pa.int64(), pa.timestamp("us"): pa.int64()}
+
+
+def _flat(table: pa.Table) -> list[pa.Array]:
+    return [column.combine_chunks() for column in table.columns]
+
+
 def written(batches: list[pa.RecordBatch]) -> object:
     return json.loads(b"[" + b"".join(row_texts(batches)) + b"]")
 
@@ -52,6 +59,26 @@ def test_the_text_of_columns_is_that_of_single_values(table: pa.Table, rows: int
     wanted = json.loads(json.dumps(result_rows(table)))
     assert written(table.to_batches()) == wanted
     assert written(table.slice(1).to_batches(max_chunksize=rows)) == wanted[1:]
+
+
+@given(tables())
+@examples(300)
+def test_a_few_stored_values_are_the_json_values_of_their_columns(table: pa.Table) -> None:
+    stored = [column.view(_STORED[column.type]) if column.type in _STORED else column for column in _flat(table)]
+    rows = list(zip(*(column.to_pylist() for column in stored), strict=True))
+    found = few_rows(table.schema, rows)
+    if found is None:
+        # The columns are written instead.
+        return
+    assert json.loads(json.dumps(found)) == json.loads(json.dumps(result_rows(table)))
+
+
+def test_types_and_numbers_of_another_form_in_json_are_left_to_columns() -> None:
+    for kind, value in ((pa.date32(), 3), (pa.float32(), 0.5), (pa.float64(), float("nan")), (pa.binary(), b"x")):
+        assert few_rows(pa.schema([("a", kind)]), [(value,)]) is None
+    assert few_rows(pa.schema([("a", pa.float64())]), [(1.0,), (None,)]) == [{"a": 1.0}, {"a": None}]
+    assert few_rows(pa.schema([("a", pa.int32())]), []) == []
+    assert few_rows(pa.schema([("a", pa.int32())]), [(1,)] * (FEW_ROWS_MAX + 1)) is None
 
 
 def test_numbers_dates_and_times_have_the_forms_of_the_specification() -> None:

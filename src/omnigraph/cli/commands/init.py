@@ -12,6 +12,7 @@ from omnigraph.cli.exit_codes import OK
 from omnigraph.cli.show.output import count, paint, say, say_json
 from omnigraph.errors import UsageError
 from omnigraph.lang.pg_parser import parse_schema
+from omnigraph.schema.catalog import Catalog, EdgeType, NodeType
 from omnigraph.wire.graphs import created_json
 
 
@@ -44,5 +45,11 @@ def command(address: Address, schema_path: str, force: bool, actor: str | None, 
         say_json(created_json(graph, catalog))
     else:
         types = f"{count(len(catalog.nodes), 'node type')}, {count(len(catalog.edges), 'edge type')}"
+        for item in graph.external_types() if any(type_.ir.external for type_ in _types(catalog)) else ():
+            say(f"  {item.name}: {count(item.rows, 'row')} in {count(item.files, 'file')} of {item.address}")
         say(f"{paint('ok', 'green', bold=True)}: a graph with {types}")
     return OK
+
+
+def _types(catalog: Catalog) -> list[NodeType | EdgeType]:
+    return [*catalog.nodes.values(), *catalog.edges.values()]

@@ -96,6 +96,8 @@ def _show(uri: str, result: MirrorResult, *, as_json: bool) -> None:
             say(f"  {table.name}: {count(table.rows, 'row')}, version {table.version}")
     for name in result.removed:
         say(f"  {name}: removed")
+    for name in result.skipped:
+        say(f"  {name}: external, not mirrored")
     changed = sum(table.is_changed for table in result.tables)
     ok = paint("ok", "green", bold=True)
     say(f"{ok}: {count(changed, 'dataset')} refreshed in {result.target}, commit {result.commit_id}")

@@ -32,7 +32,7 @@ def serve(graphs: tuple[str, ...], host: str, port: int, storage_options: Mappin
     """
     try:
         from omnigraph.namespace import OmnigraphNamespace
-        from omnigraph.server.run import serve_namespace
+        from omnigraph.server.namespace import serve_namespace
     except ImportError as error:
         raise click.UsageError(
             f"serving needs {error.name}; install it with: pip install 'omnigraph[namespace,server]'"

@@ -213,6 +213,8 @@ def _show_plan(about: dict[str, object], plan: MigrationPlan, as_json: bool) -> 
 def _show_applied(result: SchemaResult) -> None:
     ok = paint("ok", "green", bold=True)
     _show_steps(result.plan)
+    for remark in result.remarks:
+        say(f"{paint('note', 'yellow')}: {remark}", to_stderr=True)
     if result.commit is None:
         say(f"{ok}: {result.branch} has this schema already, no commit")
     else:

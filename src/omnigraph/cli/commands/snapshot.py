@@ -24,15 +24,19 @@ def command(address: Address, branch: str | None, at: str | None, format_: str |
     """Show the tables of a graph with their versions and counts."""
     chosen = chosen_format(format_, as_json=as_json)
     graph = address.open()
-    state = graph.snapshot(branch, at=at).state
+    snapshot = graph.snapshot(branch, at=at)
     if chosen == "json":
-        say_json(with_uri(graph.uri, snapshot_json(state)))
+        say_json(with_uri(graph.uri, snapshot_json(snapshot)))
         return OK
     if chosen == "table":
-        say(f"branch {state.branch}, commit {state.head}")
+        say(f"branch {snapshot.branch}, commit {snapshot.commit_id}")
         say()
-    pins = sorted(state.tables.items())
-    rows = [(*reversed(key.split(":", 1)), pin.rows, pin.table_version) for key, pin in pins]
+    tables = snapshot.manifest.tables
+    rows = [
+        (*reversed(key.split(":", 1)), count, tables[key].table_version)
+        for key, count in sorted(snapshot.counts().items())
+    ]
     columns = {"type": str, "kind": str, "entities": int, "version": int}
-    show_list("snapshot", columns, rows, chosen, branch=state.branch if at is None else None, commit_id=state.head)
+    branch_read = snapshot.branch if at is None else None
+    show_list("snapshot", columns, rows, chosen, branch=branch_read, commit_id=snapshot.commit_id)
     return OK

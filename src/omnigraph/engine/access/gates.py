@@ -146,11 +146,11 @@ def _previewed_merge(moments: Moments, given: Given) -> Iterator[Need]:
 
 
 _OPEN: Final = Gate(_nothing, Data.NONE)
-_READ: Final = Gate(_at_moment(Action.READ))
-_SCOPED_READ: Final = Gate(_at_moment(Action.READ), Data.SCOPED)
-_READ_HEAD: Final = Gate(_on_branch(Action.READ))
+_READ: Final = Gate(_at_moment(Action.READ), Data.SCOPED)
+_READ_WHOLE: Final = Gate(_at_moment(Action.READ))
+_READ_HEAD: Final = Gate(_on_branch(Action.READ), Data.SCOPED)
 _READ_ANYWHERE: Final = Gate(_anywhere(Action.READ), Data.NONE)
-_EXPORT: Final = Gate(_at_moment(Action.EXPORT))
+_EXPORT: Final = Gate(_at_moment(Action.EXPORT), Data.SCOPED)
 _SCOPED_CHANGE: Final = Gate(_changed, Data.SCOPED)
 _LOAD: Final = Gate(_loaded)
 _SCOPED_LOAD: Final = Gate(_loaded, Data.SCOPED)
@@ -169,44 +169,46 @@ GATES: Final[Mapping[str, Gate]] = {
     "retry": _OPEN,
     # Reads.
     "snapshot": _READ,
-    "moment": Gate(_named_moment),
-    "query": _SCOPED_READ,
-    "prepare": _SCOPED_READ,
+    "moment": Gate(_named_moment, Data.SCOPED),
+    "query": _READ,
+    "prepare": _READ,
     "query_with": _READ,
     "sql": _READ,
-    "spark_views": _READ,
-    "register_tables": _READ,
-    "spark_sql": _READ,
-    "explain": _SCOPED_READ,
+    "spark_views": _READ_WHOLE,
+    "register_tables": _READ_WHOLE,
+    "spark_sql": _READ_WHOLE,
+    "explain": _READ,
+    # Algorithms take snapshots of this graph, and read tables that an actor with a scope may not read.
     "analyze": Gate(_nothing),
-    "nodes": _SCOPED_READ,
-    "edges": _SCOPED_READ,
+    "nodes": _READ,
+    "edges": _READ,
     "counts": _READ,
     "to_networkx": _READ,
     "to_igraph": _READ,
     "to_pyg": _READ,
     "nx": _READ,
     "draw": _READ,
-    "read_blob": _SCOPED_READ,
-    "catalog": Gate(_on_branch(Action.READ), Data.SCOPED),
+    "read_blob": _READ,
+    "catalog": _READ_HEAD,
     "schema": _READ_HEAD,
     "schema_text": _READ_HEAD,
-    "plan_schema": _READ_HEAD,
+    "plan_schema": Gate(_on_branch(Action.READ)),
     "branches": _READ_ANYWHERE,
     "delete_branch_preview": Gate(lambda moments, given: (Need(Action.READ, given["name"]),), Data.NONE),
-    "commits": Gate(_on_branch(Action.READ), actor="by"),
-    "commit": Gate(_anywhere(Action.READ)),
+    "commits": Gate(_on_branch(Action.READ), Data.SCOPED, actor="by"),
+    "commit": Gate(_anywhere(Action.READ), Data.SCOPED),
     "commit_changes": Gate(_commit, Data.SCOPED),
     "diff": Gate(_both_moments, Data.SCOPED),
-    "changes": Gate(_on_branch(Action.READ), Data.SCOPED),
-    "feed": _READ_HEAD,
-    "merge_preview": Gate(_previewed_merge),
-    "revert_preview": Gate(_on_branch(Action.READ), actor="by"),
+    "changes": _READ_HEAD,
+    "feed": Gate(_on_branch(Action.READ)),
+    "merge_preview": Gate(_previewed_merge, Data.SCOPED),
+    "revert_preview": Gate(_on_branch(Action.READ), Data.SCOPED, actor="by"),
     "mirrors": _READ_ANYWHERE,
+    "external_types": _READ_WHOLE,
     # Exports.
     "export": _EXPORT,
     "export_files": _EXPORT,
-    "change_baseline": Gate(_on_branch(Action.EXPORT)),
+    "change_baseline": Gate(_on_branch(Action.EXPORT), Data.SCOPED),
     "mirror": Gate(_on_branch(Action.EXPORT)),
     # Writes. A preview runs the statements or reads the input, so it needs what the write needs.
     "mutate": _SCOPED_CHANGE,
@@ -219,9 +221,11 @@ GATES: Final[Mapping[str, Gate]] = {
     "preview_with": _LOAD,
     "earlier_load": _SCOPED_LOAD,
     "commit_versions": Gate(_committed_versions),
-    "revert": Gate(_on_branch(Action.CHANGE), actor="by"),
+    "refresh_external": Gate(_on_branch(Action.CHANGE)),
+    "refresh_external_preview": Gate(_on_branch(Action.CHANGE)),
+    "revert": Gate(_on_branch(Action.CHANGE), Data.SCOPED, actor="by"),
     "apply_schema": Gate(_targeting(Action.SCHEMA_APPLY, "branch")),
-    "merge": Gate(_merged),
+    "merge": Gate(_merged, Data.SCOPED),
     # Branches.
     "create_branch": Gate(_created, Data.NONE),
     "delete_branch": Gate(_targeting(Action.BRANCH_DELETE, "name"), Data.NONE),

@@ -277,6 +277,7 @@ class Analysis(Displayed):
     def _run(self, algorithm: Algorithm, target: AnalysisTarget, settings: Settings) -> AnalysisResult:
         require_scipy()
         snapshot = self._snapshot(target.branch, at=target.at)
+        snapshot.require_whole()
         weight, form = settings.get("weight"), algorithm.form(settings)
         chosen = choose_edges(snapshot.catalog, target.edges, weight)
         with snapshot.reading():

@@ -27,6 +27,7 @@ from omnigraph.write.load.mode import LoadMode
 from omnigraph.write.load.outcome import Loaded
 from omnigraph.write.load.plan import SourcedRows
 from omnigraph.write.load.rows import load_rows
+from omnigraph.write.type_tables import refuse_external
 
 if TYPE_CHECKING:
     from omnigraph.engine.load.run import LoadJob
@@ -84,6 +85,7 @@ class WriteBack:
         line = f"{self.property}: {wanted}"
         if node is None:
             raise UsageError(f"node type {name} is not on this branch", type=name)
+        refuse_external(node)
         prop = node.properties.get(self.property)
         facts = {"type": name, "property": self.property, "declaration": line}
         if prop is None:

@@ -15,11 +15,11 @@ from omnigraph.core.ports import Clock, IdSource
 from omnigraph.core.tables import FileRecord, TablePin
 from omnigraph.engine.copies.fill import Copied, Progress, fill
 from omnigraph.engine.copies.pins import damaged, recorded_files, with_records
-from omnigraph.engine.history.diff import Counts, compare
+from omnigraph.engine.history.diff import compare
 from omnigraph.engine.history.snapshots import head_snapshot
 from omnigraph.engine.snapshot import Snapshot
 from omnigraph.errors import ContentionError, CorruptionError, NotFoundError
-from omnigraph.history.changes import ChangeFilter
+from omnigraph.history.changes import ChangeFilter, Counts
 from omnigraph.history.state import ManifestState, schema_path
 from omnigraph.manifest.commit_log import create_log, newest_first
 from omnigraph.manifest.copied import publish_heads

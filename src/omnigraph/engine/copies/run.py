@@ -156,7 +156,7 @@ def _verified(target: Store, deep: bool) -> VerifyReport:
     """The verification of a copy; an error if it is damaged."""
     # With caches of its own: what the copy has read must not hide what is stored.
     store = target.apart()
-    report = verify(Manifests(store, read_stamp(store)), deep=deep)
+    report = verify(Manifests(store, read_stamp(store)), deep=deep, sources=False)
     if not report.is_clean:
         shown = "; ".join(f"{problem.path} {problem.what}" for problem in report.problems[:3])
         raise CorruptionError(

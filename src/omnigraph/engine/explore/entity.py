@@ -37,7 +37,7 @@ def read_entity(snapshot: Snapshot, kind: str, type_name: str, entity_id: str) -
     entity = find_type(snapshot, kind, type_name)
     row = plain_row(snapshot, entity, entity_id)
     if row is None:
-        raise NotFoundError(f"there is no {entity.name} with id {entity_id!r}", type=entity.name, id=entity_id)
+        raise missing_entity(entity.name, entity_id)
     del row[ID]
     ends = None
     if SRC in row:
@@ -60,6 +60,11 @@ def edge_ends(edge: EdgeType, row: dict[str, Any]) -> tuple[Node, Node]:
         for end in edge.ends
     )
     return source, target
+
+
+def missing_entity(type_name: str, entity_id: str) -> NotFoundError:
+    """The error for an id that a type does not have."""
+    return NotFoundError(f"there is no {type_name} with id {entity_id!r}", type=type_name, id=entity_id)
 
 
 def plain_row(snapshot: Snapshot, entity: Entity, entity_id: str) -> dict[str, Any] | None:

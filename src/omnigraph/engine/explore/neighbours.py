@@ -8,11 +8,11 @@ from enum import StrEnum
 from typing import Any, Final
 
 from omnigraph.core.display import shown_value
+from omnigraph.engine.explore.captions import usual_caption
 from omnigraph.engine.explore.conditions import Comparison, Condition, matching
 from omnigraph.engine.explore.entity import edge_ends
 from omnigraph.engine.explore.pages import rows_of
 from omnigraph.engine.interop.parts import plain_view
-from omnigraph.engine.picture.captions import usual_caption
 from omnigraph.engine.snapshot import Snapshot
 from omnigraph.engine.views.view import EntityView
 from omnigraph.errors import UsageError

@@ -12,9 +12,9 @@ from itertools import islice
 from typing import Any, Final
 
 from omnigraph.core.commit import GraphCommit
-from omnigraph.engine.explore.entity import find_type, plain_row
+from omnigraph.engine.explore.entity import find_type, missing_entity, plain_row
 from omnigraph.engine.snapshot import Snapshot
-from omnigraph.errors import HistoryCleaned, NotFoundError, PolicyDenied
+from omnigraph.errors import HistoryCleaned, PolicyDenied
 
 COMMITS_READ_MAX: Final = 200
 """Commits whose state is read: about 5 ms each."""
@@ -67,18 +67,27 @@ def property_history(
     entity = find_type(snapshot, kind, type_name)
     row = plain_row(snapshot, entity, entity_id)
     if row is None:
-        raise NotFoundError(f"there is no {entity.name} with id {entity_id!r}", type=entity.name, id=entity_id)
-    location = snapshot.state.tables[entity.table_key].location
+        raise missing_entity(entity.name, entity_id)
+    location = snapshot.manifest.tables[entity.table_key].location
     walk = _Walk({name: value for name, value in row.items() if name in entity.properties})
-    for commit in islice(_of_table(_until(commits, snapshot.commit_id), location), COMMITS_READ_MAX):
+    for commit in commits_of_table(commits, snapshot, location):
         try:
-            before = None if not commit.parents else _earlier(at(commit.parents[0]), location, entity_id)
+            before = None if not commit.parents else earlier_row(at(commit.parents[0]), location, entity_id)
         except (HistoryCleaned, PolicyDenied):
             return PropertyHistory(walk.found, None, is_complete=False)
         if before is None:
             return walk.close(commit)
         walk.compare(commit, before)
     return PropertyHistory(walk.found, None, is_complete=False)
+
+
+def commits_of_table(commits: Iterator[GraphCommit], snapshot: Snapshot, location: str) -> Iterator[GraphCommit]:
+    """The commits of a snapshot that changed a table, as many as a walk may read."""
+    changing = _until(commits, snapshot.commit_id)
+    # Commits do not tell an actor with a scope which tables they changed, so all of them are compared.
+    if snapshot.visible is None:
+        changing = _of_table(changing, location)
+    return islice(changing, COMMITS_READ_MAX)
 
 
 def _until(commits: Iterator[GraphCommit], commit_id: str) -> Iterator[GraphCommit]:
@@ -98,9 +107,9 @@ def _of_table(commits: Iterator[GraphCommit], location: str) -> Iterator[GraphCo
             yield commit
 
 
-def _earlier(snapshot: Snapshot, location: str, entity_id: str) -> dict[str, Any] | None:
+def earlier_row(snapshot: Snapshot, location: str, entity_id: str) -> dict[str, Any] | None:
     """The entity before a commit, in a table that may have had another name; None if it did not exist."""
     for entity in snapshot.entities():
-        if snapshot.state.tables[entity.table_key].location == location:
+        if snapshot.manifest.tables[entity.table_key].location == location:
             return plain_row(snapshot, entity, entity_id)
     return None

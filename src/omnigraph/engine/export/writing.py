@@ -16,9 +16,7 @@ from omnigraph.engine.export.origin import Origin
 from omnigraph.engine.export.result import ExportedFile
 from omnigraph.engine.snapshot import Snapshot
 from omnigraph.rows.arrow_types import Entity, row_bytes
-from omnigraph.rows.ends.references import shown_batch
 from omnigraph.rows.limits import BATCH_BYTES, BATCH_ROWS
-from omnigraph.storage.tables.scan import scan
 
 AHEAD_BYTES = 64 * 1024 * 1024
 """Read-ahead of a table in bytes: enough for a disk or a bucket, and no more than a few batches."""
@@ -47,16 +45,15 @@ class TypeRows:
         """The rows while they are read."""
         self.snapshot.require(Action.EXPORT)
         with self.snapshot.reading():
-            batches = scan(
-                self.snapshot.store,
-                self.snapshot.state.tables[self.entity.table_key],
-                self.snapshot.column_order(self.entity),
-                blobs_as_bytes=True,
+            names = self.snapshot.column_order(self.entity)
+            batches = self.snapshot.scanned(
+                self.entity,
+                names,
                 batch_rows=_batch_rows(self.entity),
                 ahead_bytes=AHEAD_BYTES,
                 fragments=self.fragments,
             )
-            yield CountedRows((shown_batch(self.entity, batch) for batch in batches), progress)
+            yield CountedRows((batch.select(names) for batch in batches), progress)
 
 
 def write_rows(

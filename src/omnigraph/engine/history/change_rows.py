@@ -92,6 +92,11 @@ class ChangeRows:
 
     def _image(self, table: pa.Table) -> pa.StructArray:
         shown = self._shown(table)
+        if not shown.schema.names:
+            # All properties are outside of the scope of the actor. A struct without fields has no length of its own.
+            return pa.array(
+                [{} if valid else None for valid in pc.is_valid(flat(table, ID)).to_pylist()], pa.struct([])
+            )
         arrays = [flat(shown, name) for name in shown.schema.names]
         return pa.StructArray.from_arrays(arrays, fields=list(shown.schema), mask=pc.is_null(flat(table, ID)))
 
@@ -134,7 +139,10 @@ class ChangeRows:
     def _changes(self, before: pa.Table, after: pa.Table, encode: Encode) -> Iterator[Change]:
         position = {name: index for index, name in enumerate(after.schema.names)}
         facts = zip(self.ids.to_pylist(), self.ops.to_pylist(), self.changed.to_pylist(), strict=True)
-        for (id_, word, changed), old, new in zip(facts, encode(before), encode(after), strict=True):
+        # A table without columns, where all properties are outside of the scope of the actor, encodes to no rows.
+        nothing: list[dict[str, Any]] = [{} for _ in range(len(self))]
+        old_images, new_images = (encode(side) if side.schema.names else nothing for side in (before, after))
+        for (id_, word, changed), old, new in zip(facts, old_images, new_images, strict=True):
             op = Op(word)
             yield Change(
                 self.kind,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TypeAlias
 
 import pyarrow as pa
@@ -111,9 +111,14 @@ def check_limit(limit: int) -> None:
 
 @dataclass(frozen=True)
 class Comparer:
-    """Compares commits with their parents under the filter of one reader."""
+    """Compares commits with their parents under the filter of one reader.
+
+    Data rules may name branches. They decide about every commit as a part of the branch that is read, also about those
+    that were made before it was forked: the actor may be denied the branch that they were made on.
+    """
 
     manifests: Manifests
+    branch: str
     chosen: ChangeFilter
     compared: Compared
     permit: Permit = ANYONE
@@ -171,7 +176,8 @@ class Comparer:
         return self._snapshots.get(commit.id) or self.snapshot(self.manifests.at(commit))
 
     def snapshot(self, state: ManifestState) -> Snapshot:
-        return Snapshot(self.store, state, self.manifests.catalog(state.schema_digest), self.permit)
+        seen = replace(state, branch=self.branch)
+        return Snapshot(self.store, seen, self.manifests.catalog(state.schema_digest), self.permit)
 
 
 def changes_of(comparer: Comparer, commit: GraphCommit, page_token: str | None, limit: int) -> CommitChanges:

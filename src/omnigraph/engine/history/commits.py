@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 
 from omnigraph.core.commit import GraphCommit
@@ -23,13 +23,18 @@ PREFIX_MATCHES_MAX = 10
 
 
 def list_commits(
-    manifests: Manifests, branch: str, limit: int | None, filters: Mapping[str, str]
+    manifests: Manifests,
+    branch: str,
+    limit: int | None,
+    filters: Mapping[str, str],
+    shown: Callable[[GraphCommit], GraphCommit] | None = None,
 ) -> Iterator[GraphCommit]:
-    """Commits of a branch that pass all filters, newest first."""
+    """Commits of a branch that pass all filters, newest first. Filters see what is ``shown`` of a commit."""
     found = 0
-    for commit in newest_first(manifests.store, branches.find_head(manifests, branch)):
+    for known in newest_first(manifests.store, branches.find_head(manifests, branch)):
         if limit is not None and found >= limit:
             return
+        commit = known if shown is None else shown(known)
         if passes(commit, filters):
             found += 1
             yield commit

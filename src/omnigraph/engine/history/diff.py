@@ -19,12 +19,14 @@ from omnigraph.engine.history.change_rows import ChangeRows, Pins, change_rows, 
 from omnigraph.engine.history.visible_changes import restricted, visible_changes
 from omnigraph.engine.snapshot import Snapshot
 from omnigraph.errors import NotFoundError
-from omnigraph.history.changes import Change, ChangeFilter, Image, Op, change_text
+from omnigraph.history.changes import Change, ChangeFilter, Counts, Image, Op, change_text
 from omnigraph.rows.arrow_types import Entity
 from omnigraph.schema.catalog import Catalog, is_named, type_named, types_named
 
 if TYPE_CHECKING:
     import pandas  # type: ignore[import-untyped] # has no types of its own
+
+    from omnigraph.engine.picture.picture import Picture
 
 SHOWN_CHANGES = 10
 
@@ -39,26 +41,6 @@ _FLAT_SCHEMA = pa.schema(
         pa.field("after", pa.json_()),
     ]
 )
-
-
-@dataclass(frozen=True, slots=True)
-class Counts:
-    """Numbers of inserted, updated and deleted entities."""
-
-    inserted: int = 0
-    updated: int = 0
-    deleted: int = 0
-
-    @property
-    def total(self) -> int:
-        return self.inserted + self.updated + self.deleted
-
-    def __add__(self, other: Counts) -> Counts:
-        return Counts(self.inserted + other.inserted, self.updated + other.updated, self.deleted + other.deleted)
-
-    def __str__(self) -> str:
-        signs = (("+", self.inserted), ("~", self.updated), ("-", self.deleted))
-        return " ".join(f"{sign}{number:,}" for sign, number in signs if number) or "nothing"
 
 
 @dataclass(frozen=True)
@@ -169,6 +151,16 @@ class Diff(Displayed):
         counts = html_table(counted(len(self), "change"), ("type", "inserted", "updated", "deleted"), rows)
         shown = changes_lines(f"the first {min(len(self), SHOWN_CHANGES)}", self.changes(SHOWN_CHANGES), len(self))
         return counts + (shown.html() if rows else "")
+
+    def draw(self, *, limit: int = 2_000, height: int = 520) -> Picture:
+        """An interactive picture of the changed entities, each with a sign, and of their neighbours.
+
+        More changes than the ``limit`` are drawn by type, with their numbers.
+        """
+        from omnigraph.engine.picture.draw import draw_changes
+
+        before = "nothing" if self.before is None else self.before.commit_id
+        return draw_changes(self, (), f"{before} to {self.after.commit_id}: {self.total}", limit, height)
 
     def to_arrow(self, limit: int | None = None, *, offset: int = 0) -> pa.Table:
         """Changes of all types as one table, images as JSON texts. ``diff["Person"].to_arrow()`` has typed ones."""

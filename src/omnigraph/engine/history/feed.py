@@ -21,7 +21,7 @@ from omnigraph.engine.history.moments import Moments
 from omnigraph.engine.history.visible_changes import restricted
 from omnigraph.engine.permits.permit import ANYONE, Permit
 from omnigraph.engine.snapshot import Snapshot
-from omnigraph.errors import ChangeFeedGap, CursorRejected, Hint, HistoryCleaned, NotFoundError
+from omnigraph.errors import ChangeFeedGap, CursorRejected, Hint, HistoryCleaned, NotFoundError, SourceChanged
 from omnigraph.history.changes import Change, ChangeFilter
 from omnigraph.history.commits import first_parents
 from omnigraph.history.cursors import Position, Scope, read_cursor, write_cursor
@@ -82,7 +82,7 @@ class Feed(Displayed):
 
     def baseline(self) -> ChangeBaseline:
         """Everything up to the head, in one page."""
-        snapshot = self.comparer.snapshot(self.head)
+        snapshot = restricted(self.comparer.snapshot(self.head))
         check_types(self.comparer.chosen, snapshot)
         return ChangeBaseline(snapshot, self.cursor(self.head.head), self.comparer.chosen)
 
@@ -104,11 +104,11 @@ class Feed(Displayed):
             done = position.changes or 0 if commit.id == position.commit else 0
             try:
                 block, is_whole = self.comparer.block(commit, behind, done, room)
-            except HistoryCleaned as error:
+            except (HistoryCleaned, SourceChanged) as error:
                 if blocks:
                     break
                 cursor = None if since in (NOW, BEGINNING) else since
-                raise gap(self.head.branch, commit, cursor) from error
+                raise gap(self.head.branch, commit, cursor, error) from error
             blocks.append(block)
             if not is_whole:
                 return self._page(blocks, Position(commit.id, done + len(block)))
@@ -139,15 +139,15 @@ class Feed(Displayed):
         """Parts of about ``rows_max`` changed rows that several readers can compare; raises ChangeFeedGap."""
         try:
             return commit_parts(self.comparer, commit, parent, rows_max)
-        except HistoryCleaned as error:
-            raise gap(self.head.branch, commit, None) from error
+        except (HistoryCleaned, SourceChanged) as error:
+            raise gap(self.head.branch, commit, None, error) from error
 
     def rows(self, commit: GraphCommit, parent: GraphCommit, part: CommitPart | None) -> Iterator[ChangeRows]:
         """The changes of one part of a commit, type by type; raises ChangeFeedGap."""
         try:
             yield from part_rows(self.comparer, commit, parent, part)
-        except HistoryCleaned as error:
-            raise gap(self.head.branch, commit, None) from error
+        except (HistoryCleaned, SourceChanged) as error:
+            raise gap(self.head.branch, commit, None, error) from error
 
     def _page(self, blocks: Sequence[ChangeBlock], position: Position) -> ChangePage:
         is_partial = position.changes is not None
@@ -198,13 +198,16 @@ class Feed(Displayed):
 def open_feed(moments: Moments, branch: str, chosen: ChangeFilter, compared: Compared, permit: Permit = ANYONE) -> Feed:
     """The change feed of a branch up to its head."""
     manifests = moments.manifests
-    return Feed(branches.find_head(manifests, branch), Comparer(manifests, chosen, compared, permit), moments)
+    return Feed(branches.find_head(manifests, branch), Comparer(manifests, branch, chosen, compared, permit), moments)
 
 
-def gap(branch: str, commit: GraphCommit, cursor: str | None) -> ChangeFeedGap:
-    """The error for a cursor whose commits were cleaned up."""
+def gap(branch: str, commit: GraphCommit, cursor: str | None, cause: HistoryCleaned | SourceChanged) -> ChangeFeedGap:
+    """The error for a cursor whose commits were cleaned up, or refer to files of external types that are gone."""
+    why = "cleanup deleted their files"
+    if isinstance(cause, SourceChanged):
+        why = f"files of the external type {cause.facts.get('table')} changed or are gone"
     return ChangeFeedGap(
-        f"the changes of commit {commit.id} on {branch} are no longer available: cleanup deleted their files",
+        f"the changes of commit {commit.id} on {branch} are no longer available: {why}",
         hint=Hint(
             "start again from graph.change_baseline()", "start again from a baseline: omnigraph changes baseline"
         ),

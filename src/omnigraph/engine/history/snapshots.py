@@ -60,7 +60,7 @@ def _own_snapshot(manifests: Manifests, snapshot: Snapshot) -> Snapshot:
             f"the snapshot {snapshot.commit_id} is one of {snapshot.store.root}, which is not this graph",
             hint="moments of one graph can be compared; load the export of one into a branch of the other",
         )
-    commit = snapshot.state.commit(snapshot.commit_id)
+    commit = snapshot.manifest.commit(snapshot.commit_id)
     if commit is not None:
         manifests.check_files_kept(commit)
     return snapshot

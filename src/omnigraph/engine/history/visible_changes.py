@@ -19,7 +19,6 @@ from omnigraph.engine.history.change_rows import ChangeRows
 from omnigraph.engine.snapshot import Snapshot
 from omnigraph.exec.visibility.rows import VisibleRows, satisfied
 from omnigraph.history.changes import Op
-from omnigraph.query.visibility.catalog import visible_catalog
 from omnigraph.query.visibility.data_scope import DataScope
 from omnigraph.rows.arrow_types import DST, ID, SRC
 from omnigraph.schema.catalog import Catalog, EdgeType
@@ -40,9 +39,8 @@ def scope_digest(*snapshots: Snapshot | None) -> str:
 
 
 def restricted(snapshot: Snapshot) -> Snapshot:
-    """The snapshot with the types and properties that the actor may see; the same if these are all."""
-    scope = scope_of(snapshot)
-    return snapshot if scope is None else replace(snapshot, catalog=visible_catalog(snapshot.catalog, scope))
+    """The part of a snapshot that its actor may see; the same if that is all of it."""
+    return snapshot.inside(scope_of(snapshot))
 
 
 def shown_commit(commit: GraphCommit) -> GraphCommit:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -82,6 +82,13 @@ class GraphParts:
     def ids(self) -> list[str]:
         """The ids of all nodes, by number."""
         return [id_ for table in self.nodes for id_ in table.column("id").to_pylist()]
+
+    def named(self, numbers: Numbers) -> Iterator[tuple[str, Numbers, list[str]]]:
+        """Some nodes by type: the places that they have in ``numbers``, and their ids."""
+        for node, table in zip(self.chosen.nodes, self.nodes, strict=True):
+            local = numbers - self.starts[node.name]
+            places = np.flatnonzero((local >= 0) & (local < table.num_rows))
+            yield node.name, places, table.column("id").take(local[places]).to_pylist()
 
     @cached_property
     def types(self) -> list[str]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, replace
+from operator import attrgetter
 from typing import Final
 
 import pyarrow as pa
@@ -25,7 +26,7 @@ from omnigraph.exec.shaper import Shaper
 from omnigraph.history.state import ManifestState
 from omnigraph.manifest import branches
 from omnigraph.manifest.reader import Capture
-from omnigraph.query.ir import MutationIR, QueryIR
+from omnigraph.query.ir import InsertEdge, InsertNode, MutationIR, QueryIR
 from omnigraph.query.params import bind_mutation, bind_values
 from omnigraph.query.visibility.data_scope import DataScope
 from omnigraph.schema.catalog import Catalog
@@ -35,6 +36,7 @@ from omnigraph.write.guard import ChangeGuard
 from omnigraph.write.mutate.checked import PreparedMutation
 from omnigraph.write.mutate.statements import prepare_mutation
 from omnigraph.write.preview import Previewed
+from omnigraph.write.vectors.load_vectors import has_embedded_properties
 from omnigraph.write.vectors.mutation_vectors import MutationVectors
 
 MUTATION: Final = "Mutation"
@@ -112,6 +114,13 @@ def _returned(prepared: PreparedMutation) -> ReturnedRows | None:
     return None if rows is None else ReturnedRows(prepared.query_name, rows)
 
 
+def _is_brief(context: WriteContext, mutation: Mutation, incarnation: str) -> bool:
+    """True if all statements insert single entities, and no text has to be embedded while others wait."""
+    capture = context.manifests.capture(context.manifests.warm(incarnation))
+    is_plain = all(isinstance(item, InsertNode | InsertEdge) for item in mutation.plan(capture).statements)
+    return is_plain and not has_embedded_properties(capture.catalog)
+
+
 @contextmanager
 def _job(
     context: WriteContext, mutation: Mutation, incarnation: str, options: WriteOptions
@@ -136,4 +145,5 @@ def _job(
                 context.store, capture, bound, plan, context.ids, vectors, context.profiler, read_rows, mutation.guard
             )
 
-        yield WriteJob(incarnation, prepared, info, options)
+        is_brief = not context.profiler.is_on and _is_brief(context, mutation, incarnation)
+        yield WriteJob(incarnation, prepared, info, options, local=attrgetter("local"), is_brief=is_brief)

@@ -26,7 +26,8 @@ from omnigraph.ingest.mapped import read_mapped
 from omnigraph.ingest.reading import Reading
 from omnigraph.manifest import branches, naming
 from omnigraph.manifest.layout import MAIN
-from omnigraph.manifest.publisher import Published, schema_conflict
+from omnigraph.manifest.publisher import schema_conflict
+from omnigraph.manifest.queue import Published
 from omnigraph.rows.violations import Violations
 from omnigraph.schema.catalog import Catalog
 from omnigraph.storage.tables.store import Store

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
@@ -12,9 +13,14 @@ from omnigraph.core.display import Display, Displayed
 from omnigraph.core.tables import TableCounts, changes_display
 from omnigraph.engine.conflict_notes import conflict_notes
 from omnigraph.engine.engine_choice import EMBEDDED
+from omnigraph.errors import UsageError
 from omnigraph.history.conflicts import MergeConflict, Resolution
 from omnigraph.write.merge.conflicts import conflicts_table
 from omnigraph.write.merge.decide import MergeOutcome
+
+if TYPE_CHECKING:
+    from omnigraph.engine.history.diff import Diff
+    from omnigraph.engine.picture.picture import Picture
 
 Policy = str | Mapping[str, str] | None
 """A policy for everything, or by ``Type``, ``Type.property`` and ``*``."""
@@ -57,6 +63,23 @@ class MergePreview(Displayed):
     policy: Policy = None
     resolutions: tuple[Resolution, ...] = field(default=())
     engine: str = EMBEDDED
+    diff: Callable[[], Diff] | None = field(default=None, repr=False, compare=False)
+    """Compares the base with the source; None if the preview was read from a file."""
+
+    def draw(self, *, limit: int = 2_000, height: int = 520) -> Picture:
+        """An interactive picture of what the merge brings: changed entities with signs, their neighbours, conflicts.
+
+        More changes than the ``limit`` are drawn by type, with their numbers.
+        """
+        from omnigraph.engine.picture.draw import draw_changes
+
+        if self.diff is None:
+            raise UsageError(
+                "this preview has no graph to read the entities from", hint="draw one that graph.merge_preview returned"
+            )
+        conflicts = [(item.type_name(), item.id) for item in self.conflicts if item.id is not None]
+        title = f"{self.source} into {self.target}: {self.outcome.value}"
+        return draw_changes(self.diff(), conflicts, title, limit, height)
 
     def _display(self) -> Display:
         title = f"MergePreview of {self.source} into {self.target}: {self.outcome.value}"

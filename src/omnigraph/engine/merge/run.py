@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
@@ -24,11 +25,13 @@ from omnigraph.schema.ir import MergePolicy
 from omnigraph.schema.merge_policies import policy_misfit
 from omnigraph.write.attempt import WriteJob, commit
 from omnigraph.write.context import WriteContext, WriteOptions
-from omnigraph.write.merge.decide import MergeDecision, MergeOutcome, decide_merge, prepare_merge
+from omnigraph.write.merge.decide import MergeDecision, MergeOutcome, decide_merge, guarded, prepare_merge
 from omnigraph.write.merge.formulas import read_formulas
 from omnigraph.write.merge.images import MergeRules
+from omnigraph.write.merge.parts import DistributedMerge
 from omnigraph.write.merge.policies import type_of
 from omnigraph.write.merge.schema import merged_catalog
+from omnigraph.write.merge_guard import MergeGuard
 
 Said = Sequence[Mapping[str, Any] | Resolution]
 
@@ -49,11 +52,12 @@ def merge(
     resolutions: Said,
     engine: Engine,
     options: WriteOptions,
+    guard: MergeGuard | None = None,
 ) -> MergeResult:
     """Merge the head that the source has now."""
     heads = _heads(context, source, target)
-    rules = _rules(context, *heads, policy, resolutions)
-    return _merge(context, *heads, rules, engine, options)
+    rules = _rules(context, *heads, policy, resolutions, guard)
+    return _merge(context, *heads, rules, engine, options, guard)
 
 
 def resume(
@@ -64,6 +68,7 @@ def resume(
     resolutions: Said,
     engine: Engine,
     options: WriteOptions,
+    guard: MergeGuard | None = None,
 ) -> MergeResult:
     """Merge exactly what a preview showed; refused if one of the heads has moved."""
     if into is not None or policy is not None or options.expected_head is not None:
@@ -82,8 +87,8 @@ def resume(
                 actual=state.head,
                 branch=state.branch,
             )
-    rules = _rules(context, source, target, preview.policy, [*resolutions, *preview.resolutions])
-    return _merge(context, source, target, rules, engine, replace(options, expected_head=preview.target_head))
+    rules = _rules(context, source, target, preview.policy, [*resolutions, *preview.resolutions], guard)
+    return _merge(context, source, target, rules, engine, replace(options, expected_head=preview.target_head), guard)
 
 
 def _merge(
@@ -93,13 +98,15 @@ def _merge(
     rules: MergeRules,
     engine: Engine,
     options: WriteOptions,
+    guard: MergeGuard | None,
 ) -> MergeResult:
     earlier = _earlier(context, source, target, options)
     if earlier is not None:
         return earlier
     info = replace(options.info(context, CommitKind.MERGE), merged_parents=(source.head,))
-    with distributed_merge(engine.name, engine.spark) as distributed:
-        prepare = partial(prepare_merge, context.manifests, source, rules, distributed)
+    with _distributed(context, source, target, engine, guard) as distributed:
+        checked = None if guard is None else guard.checked
+        prepare = partial(prepare_merge, context.manifests, source, rules, distributed, checked)
         change = WriteJob(
             target.incarnation,
             prepare,
@@ -139,15 +146,22 @@ def _used(decision: MergeDecision) -> str:
 
 
 def preview(
-    context: WriteContext, source: str, target: str, policy: Policy, resolutions: Said, engine: Engine
+    context: WriteContext,
+    source: str,
+    target: str,
+    policy: Policy,
+    resolutions: Said,
+    engine: Engine,
+    guard: MergeGuard | None = None,
 ) -> MergePreview:
     """The counts and conflicts of a merge of the two heads. Writes nothing."""
     source_head, target_head = _heads(context, source, target)
-    rules = _rules(context, source_head, target_head, policy, resolutions)
-    with distributed_merge(engine.name, engine.spark) as distributed:
-        decision = decide_merge(
-            context.manifests, source_head, context.manifests.capture(target_head), rules, distributed
-        )
+    rules = _rules(context, source_head, target_head, policy, resolutions, guard)
+    manifests, captured = context.manifests, context.manifests.capture(target_head)
+    with _distributed(context, source_head, target_head, engine, guard) as distributed:
+        decide = partial(decide_merge, manifests, source_head, captured, rules, distributed)
+        shown = None if guard is None else guard.shown
+        decision = guarded(shown, manifests, source_head, captured, decide)
     return MergePreview(
         source_head.branch,
         target_head.branch,
@@ -177,14 +191,31 @@ def _heads(context: WriteContext, source: str, target: str) -> tuple[ManifestSta
     return source_head, target_head
 
 
+def _distributed(
+    context: WriteContext, source: ManifestState, target: ManifestState, engine: Engine, guard: MergeGuard | None
+) -> AbstractContextManager[DistributedMerge | None]:
+    """The merger on Spark. Data rules need the merged rows in this process, so actors with a scope merge here."""
+    if guard is not None and guard.is_restricted(context.manifests, source, context.manifests.capture(target)):
+        if engine.name == BY_SPARK:
+            raise guard.denied("a merge on Spark cannot apply the data rules of the actor")
+        return nullcontext()
+    return distributed_merge(engine.name, engine.spark)
+
+
 def _rules(
-    context: WriteContext, source: ManifestState, target: ManifestState, policy: Policy, resolutions: Said
+    context: WriteContext,
+    source: ManifestState,
+    target: ManifestState,
+    policy: Policy,
+    resolutions: Said,
+    guard: MergeGuard | None,
 ) -> MergeRules:
-    """Rules name things as the conflicts do: as the merged schema has them."""
+    """Rules name things as the conflicts do: as the merged schema has them, and as the actor may see it."""
     if not policy and not resolutions:
         return MergeRules()
-    catalog = merged_catalog(context.manifests, source, context.manifests.capture(target))
-    return read_rules([catalog], policy, resolutions)
+    captured = context.manifests.capture(target)
+    catalog = None if guard is None else guard.catalog(context.manifests, source, captured)
+    return read_rules([catalog or merged_catalog(context.manifests, source, captured)], policy, resolutions)
 
 
 def read_rules(catalogs: Sequence[Catalog], policy: Policy, resolutions: Said) -> MergeRules:

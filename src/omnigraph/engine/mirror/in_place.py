@@ -9,7 +9,7 @@ from __future__ import annotations
 from omnigraph.core.tables import TablePin
 from omnigraph.engine.history.snapshots import head_snapshot
 from omnigraph.engine.mirror.result import MirroredTable, MirrorResult
-from omnigraph.engine.query.table_names import table_names
+from omnigraph.engine.mirror.run import external_names, mirrored_pins
 from omnigraph.errors import CorruptionError, NotFoundError
 from omnigraph.manifest.mirrors import Mirror, Version, forget, mirrors, save
 from omnigraph.manifest.reader import Manifests
@@ -19,8 +19,7 @@ from omnigraph.storage.stage.in_place import hide_versions, newest_ordinary, sho
 def show(manifests: Manifests, branch: str) -> MirrorResult:
     """Make the head of a branch the newest ordinary version of every table. Tables that show it are not touched."""
     snapshot = head_snapshot(manifests, branch)
-    names = table_names(snapshot.entities())
-    pins = {name: snapshot.state.tables[entity.table_key] for name, entity in names.items()}
+    pins = mirrored_pins(snapshot)
     store, root = manifests.store, str(manifests.store.root)
     before = _registered(manifests)
     newest = {name: newest_ordinary(store, pin.location) for name, pin in pins.items()}
@@ -41,7 +40,7 @@ def show(manifests: Manifests, branch: str) -> MirrorResult:
     save(store.objects, Mirror(root, branch, snapshot.commit_id, needed, final))
     # Versions shown before are left to cleanup: a reader may have one of them open.
     tables = (MirroredTable(name, pin.rows, after[name], name in stale) for name, pin in sorted(pins.items()))
-    return MirrorResult(root, branch, snapshot.commit_id, tuple(tables))
+    return MirrorResult(root, branch, snapshot.commit_id, tuple(tables), skipped=external_names(snapshot))
 
 
 def hide(manifests: Manifests) -> None:

@@ -31,9 +31,12 @@ class MirrorResult(Displayed):
     tables: tuple[MirroredTable, ...]
     removed: tuple[str, ...] = ()
     """Datasets of types that the branch no longer has, deleted by this refresh."""
+    skipped: tuple[str, ...] = ()
+    """External types: their rows are in tables of other formats, which this mirror does not show."""
 
     def _display(self) -> Display:
         rows = [(item.name, item.rows, item.version, item.is_changed) for item in self.tables]
         notes = [f"removed: {', '.join(self.removed)}"] if self.removed else []
+        notes += [f"external, not mirrored: {', '.join(self.skipped)}"] if self.skipped else []
         title = f"MirrorResult {self.target}: {self.branch} at {self.commit_id}"
         return Display(title, ("table", "rows", "version", "changed"), rows, notes=notes)

@@ -52,7 +52,7 @@ def refresh(manifests: Manifests, target: str, branch: str, storage_options: Map
         )
     marker = _marker(place, manifests.stamp.graph_id)
     before = {name: _Mirrored(*entry) for name, entry in marker.get("tables", {}).items()}
-    pins = _pins(snapshot)
+    pins = mirrored_pins(snapshot)
     needed = frozenset((pin.location, pin.lance_version) for pin in pins.values())
     still = frozenset((entry.location, entry.lance_version) for entry in before.values())
     _register(manifests, Mirror(str(place.root), branch, snapshot.commit_id, needed | still))
@@ -74,16 +74,23 @@ def refresh(manifests: Manifests, target: str, branch: str, storage_options: Map
             for name, entry in sorted(after.items())
         ),
         tuple(sorted(before.keys() - after.keys())),
+        external_names(snapshot),
     )
+
+
+def external_names(snapshot: Snapshot) -> tuple[str, ...]:
+    """The types without a Lance table, which no mirror shows."""
+    return tuple(entity.name for entity in snapshot.entities() if entity.ir.external is not None)
 
 
 def _place(manifests: Manifests, target: str, storage_options: Mapping[str, str] | None) -> Store:
     return Store(target, manifests.store.options if storage_options is None else storage_options)
 
 
-def _pins(snapshot: Snapshot) -> dict[str, TablePin]:
-    names = table_names(snapshot.entities())
-    return {name: snapshot.state.tables[entity.table_key] for name, entity in names.items()}
+def mirrored_pins(snapshot: Snapshot) -> dict[str, TablePin]:
+    """The tables of a snapshot by the names that a mirror gives them."""
+    pins = {name: snapshot.state.tables[entity.table_key] for name, entity in table_names(snapshot.entities()).items()}
+    return {name: pin for name, pin in pins.items() if not pin.is_external}
 
 
 def _refreshed(store: Store, pin: TablePin, place: Store, name: str, before: _Mirrored | None) -> _Mirrored:

@@ -1,10 +1,11 @@
-"""Pictures of types of a snapshot, and of nodes that are named one by one."""
+"""Pictures of types of a snapshot, of nodes that are named one by one, and of changes."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from omnigraph.engine.picture.change_scene import Changes, Key, change_scene
 from omnigraph.engine.picture.picture import HEIGHT_PIXELS, Picture
 from omnigraph.engine.picture.scene import Caption, Wanted, scene
 from omnigraph.engine.snapshot import Snapshot
@@ -43,3 +44,9 @@ def draw_nodes(
     """A picture of some nodes and the edges among them: those of some types, or of all between the nodes."""
     types = [f"node:{name}" for name in ids] + [f"edge:{name}" for name in edges]
     return Picture(scene(snapshot, Wanted(types, ids), options.limit, options.caption, title), options.height)
+
+
+def draw_changes(diff: Changes, conflicts: Sequence[Key], title: str, limit: int, height: int) -> Picture:
+    """A picture of a change: what differs, and its neighbours."""
+    options = DrawOptions(height=height)
+    return Picture(change_scene(diff, conflicts, title, limit), options.height)

@@ -1,4 +1,4 @@
-"""A picture: a page that shows itself in a notebook, and can be saved as a file."""
+"""A picture: a document that shows itself in a notebook, and can be saved as a file."""
 
 from __future__ import annotations
 
@@ -6,8 +6,7 @@ import html
 import os
 from dataclasses import dataclass, field
 
-from omnigraph.core.display import counted
-from omnigraph.engine.picture.page import page
+from omnigraph.engine.picture.document import document
 from omnigraph.engine.picture.scene import Scene
 from omnigraph.storage.objects.target_files import write_file
 
@@ -30,13 +29,11 @@ class Picture:
     @property
     def shown(self) -> str:
         """The numbers of nodes and edges shown, such as ``300 of 1,200 nodes, 512 of 4,000 edges shown``."""
-        nodes = _share(len(self.scene.nodes), self.scene.nodes_total, "node")
-        edges = _share(len(self.scene.edges), self.scene.edges_total, "edge")
-        return f"{nodes}, {edges} shown"
+        return self.scene.shown
 
     def html(self) -> str:
         """The page: one HTML document."""
-        return page(self.scene, self.shown)
+        return document(self.scene, self.shown)
 
     def _repr_html_(self) -> str:
         # A frame has its own document: the styles of a notebook and of the picture do not meet, and scripts run even
@@ -50,7 +47,3 @@ class Picture:
         """Write the page to a file, which any browser opens."""
         with write_file(os.fspath(path), {}) as file:
             file.write(self.html().encode())
-
-
-def _share(shown: int, total: int, noun: str) -> str:
-    return counted(total, noun) if shown == total else f"{shown:,} of {counted(total, noun)}"

@@ -7,19 +7,24 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
 
-from omnigraph.core.display import shown_value
+from omnigraph.core.display import counted, shown_value
 from omnigraph.core.suggestions import did_you_mean
+from omnigraph.engine.explore.captions import usual_caption
 from omnigraph.engine.interop.parts import GraphParts, Numbers, plain_view, read_parts
-from omnigraph.engine.picture.captions import usual_caption
-from omnigraph.engine.picture.layout import layout
+from omnigraph.engine.picture.positions import positions
 from omnigraph.engine.snapshot import Snapshot
+from omnigraph.engine.views.view import EntityView
 from omnigraph.errors import NotFoundError, UsageError
+from omnigraph.schema.catalog import EdgeType, NodeType
 
-NODES_MAX = 2_000
-"""The largest limit: more nodes are slow to place, and a picture of them shows nothing."""
+NODES_MAX = 20_000
+"""The largest limit: more nodes take seconds to place and to draw, and a picture of them shows nothing."""
 
-EDGES_MAX = 5_000
+EDGES_MAX = 50_000
 VALUE_CHARS_MAX = 120
 
 Caption = str | Mapping[str, str] | None
@@ -36,16 +41,22 @@ class SceneNode:
     x: float
     y: float
     properties: Mapping[str, str]
+    sign: str = ""
+    """``+``, ``~``, ``-`` or ``!`` in a picture of a change."""
+    size: float = 0.0
+    """The radius of its mark in pixels; 0 leaves it to the drawing."""
 
 
 @dataclass(frozen=True, slots=True)
 class SceneEdge:
     """An edge between two nodes, by their numbers in the scene."""
 
+    id: str
     source: int
     target: int
     type: str
     properties: Mapping[str, str]
+    sign: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,14 +68,32 @@ class Scene:
     edges: tuple[SceneEdge, ...]
     nodes_total: int
     edges_total: int
+    is_change: bool = False
+    """Marks have signs, and properties are values before and after."""
+
+    @property
+    def shown(self) -> str:
+        """The numbers of nodes and edges shown, such as ``300 of 1,200 nodes, 512 of 4,000 edges shown``.
+
+        Totals of a change are changed entities; the others are their neighbours.
+        """
+        if self.is_change:
+            near = len(self.nodes) - self.nodes_total
+            changed = f"{counted(self.nodes_total, 'node')} and {counted(self.edges_total, 'edge')} changed"
+            return f"{changed}, {counted(near, 'neighbour')}" if near > 0 else changed
+        nodes = _share(len(self.nodes), self.nodes_total, "node")
+        edges = _share(len(self.edges), self.edges_total, "edge")
+        return f"{nodes}, {edges} shown"
 
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """The nodes that a picture may show, by type and id; None for all of the types."""
+    """The entities that a picture may show. ``ids`` are nodes by type; None for all of the types."""
 
     types: Sequence[str] = ()
     ids: Mapping[str, Sequence[str]] | None = None
+    properties: bool = True
+    """Without properties, entities have their captions only."""
 
 
 def scene(snapshot: Snapshot, wanted: Wanted, limit: int, caption: Caption, title: str) -> Scene:
@@ -84,9 +113,10 @@ def scene(snapshot: Snapshot, wanted: Wanted, limit: int, caption: Caption, titl
     is_drawn = (place[sources] >= 0) & (place[targets] >= 0)
     drawn = np.flatnonzero(is_drawn)[:EDGES_MAX]
     tails, heads = place[sources[drawn]], place[targets[drawn]]
-    points = layout(len(shown), tails, heads)
-    edges = _edges(parts, rows[drawn], edge_types[drawn], tails, heads)
-    return Scene(title, _nodes(parts, shown, points, captions), edges, int(allowed.sum()), len(sources))
+    points = positions(snapshot, len(shown), tails, heads)
+    nodes = _nodes(parts, shown, points, captions, properties=wanted.properties)
+    edges = _edges(parts, rows[drawn], edge_types[drawn], tails, heads, properties=wanted.properties)
+    return Scene(title, nodes, edges, int(allowed.sum()), len(sources))
 
 
 def _captions(parts: GraphParts, caption: Caption) -> dict[str, str]:
@@ -118,12 +148,15 @@ def _all_edges(parts: GraphParts) -> tuple[Numbers, Numbers, Numbers]:
     )
 
 
-def _allowed(parts: GraphParts, ids: Mapping[str, Sequence[str]] | None) -> np.ndarray[Any, np.dtype[np.bool_]]:
+def _allowed(parts: GraphParts, ids: Mapping[str, Sequence[str]] | None) -> npt.NDArray[np.bool_]:
     if ids is None:
         return np.ones(parts.size, bool)
-    wanted = {type_name: set(some) for type_name, some in ids.items()}
-    pairs = zip(parts.types, parts.ids, strict=True)
-    return np.fromiter((id_ in wanted.get(type_, ()) for type_, id_ in pairs), bool, parts.size)
+    found = np.zeros(parts.size, bool)
+    for node, table in zip(parts.chosen.nodes, parts.nodes, strict=True):
+        wanted = pa.array(list(ids.get(node.name, ())), pa.string())
+        is_in = pc.is_in(table.column("id"), value_set=wanted).to_numpy()
+        found[parts.starts[node.name] :][: table.num_rows] = is_in
+    return found
 
 
 def _most_connected(candidates: Numbers, sources: Numbers, targets: Numbers, limit: int) -> Numbers:
@@ -135,38 +168,49 @@ def _most_connected(candidates: Numbers, sources: Numbers, targets: Numbers, lim
 
 
 def _nodes(
-    parts: GraphParts, shown: Numbers, points: np.ndarray[Any, np.dtype[np.float64]], captions: Mapping[str, str]
+    parts: GraphParts,
+    shown: Numbers,
+    points: npt.NDArray[np.float64],
+    captions: Mapping[str, str],
+    *,
+    properties: bool,
 ) -> tuple[SceneNode, ...]:
-    ids: dict[str, list[str]] = {}
-    for number in shown.tolist():
-        ids.setdefault(parts.types[number], []).append(parts.ids[number])
-    rows = {
-        (type_name, row["id"]): row
-        for type_name, some in ids.items()
-        for row in plain_view(parts.snapshot, parts.snapshot.catalog.nodes[type_name]).where(id=some)
-    }
-    found = []
-    for number, (x, y) in zip(shown.tolist(), points.tolist(), strict=True):
-        type_name, id_ = parts.types[number], parts.ids[number]
-        row = rows[type_name, id_]
-        name = shown_value(row[captions[type_name]], VALUE_CHARS_MAX) or id_
-        found.append(SceneNode(id_, type_name, name, round(x, 4), round(y, 4), _shown(row)))
-    return tuple(found)
+    found: dict[int, SceneNode] = {}
+    for type_name, places, ids in parts.named(shown):
+        caption = captions[type_name]
+        rows = _rows(parts.snapshot.catalog.nodes[type_name], parts.snapshot, ids, None if properties else [caption])
+        for place, id_, (x, y) in zip(places.tolist(), ids, points[places].tolist(), strict=True):
+            row = rows[id_]
+            name = shown_value(row[caption], VALUE_CHARS_MAX) or id_
+            found[place] = SceneNode(id_, type_name, name, round(x, 4), round(y, 4), _shown(row) if properties else {})
+    return tuple(found[place] for place in range(len(shown)))
 
 
-def _edges(parts: GraphParts, rows: Numbers, types: Numbers, tails: Numbers, heads: Numbers) -> tuple[SceneEdge, ...]:
+def _edges(
+    parts: GraphParts, rows: Numbers, types: Numbers, tails: Numbers, heads: Numbers, *, properties: bool
+) -> tuple[SceneEdge, ...]:
     first = np.cumsum([0, *(table.num_rows for table in parts.edges)])
-    properties: dict[int, dict[str, str]] = {}
+    found: dict[int, tuple[str, dict[str, str]]] = {}
     for index, edge in enumerate(parts.chosen.edges):
         mine = rows[types == index]
         ids = parts.edges[index].column("id").take(mine - first[index]).to_pylist()
-        found = plain_view(parts.snapshot, edge).where(id=ids) if ids else ()
-        by_id = {row["id"]: row for row in found}
-        properties |= {number: _shown(by_id[id_]) for number, id_ in zip(mine.tolist(), ids, strict=True)}
-    return tuple(
-        SceneEdge(tail, head, parts.chosen.edges[type_].name, properties[row])
-        for tail, head, type_, row in zip(tails.tolist(), heads.tolist(), types.tolist(), rows.tolist(), strict=True)
-    )
+        by_id = _rows(edge, parts.snapshot, ids, None) if properties else {}
+        shown = [_shown(by_id[id_]) if properties else {} for id_ in ids]
+        found |= dict(zip(mine.tolist(), zip(ids, shown, strict=True), strict=True))
+    names = [edge.name for edge in parts.chosen.edges]
+    places = zip(tails.tolist(), heads.tolist(), types.tolist(), rows.tolist(), strict=True)
+    return tuple(SceneEdge(found[row][0], tail, head, names[type_], found[row][1]) for tail, head, type_, row in places)
+
+
+def _rows(
+    entity: NodeType | EdgeType, snapshot: Snapshot, ids: Sequence[str], columns: Sequence[str] | None
+) -> dict[str, dict[str, Any]]:
+    """The rows of some ids; all columns but blobs, or those named."""
+    if not ids:
+        return {}
+    view: EntityView = plain_view(snapshot, entity)
+    chosen = view if columns is None else view.select(*dict.fromkeys(["id", *columns]))
+    return {row["id"]: row for row in chosen.where(id=list(ids))}
 
 
 def _shown(row: Mapping[str, Any]) -> dict[str, str]:
@@ -175,3 +219,7 @@ def _shown(row: Mapping[str, Any]) -> dict[str, str]:
         for name, value in row.items()
         if value is not None and name not in ("src", "dst", "src_type", "dst_type")
     }
+
+
+def _share(shown: int, total: int, noun: str) -> str:
+    return counted(total, noun) if shown == total else f"{shown:,} of {counted(total, noun)}"

@@ -63,6 +63,29 @@ class Reads:
         bound = bind_plan(query, values, view.catalog, embedder=embedder, now_ms=now_ms)
         return run_query(bound, view, budget, branch=branch, stats=limits.stats)
 
+    def at_once(
+        self, plan: QueryIR, view: GraphView, params: Mapping[str, object] | None, *, branch: str, now_ms: int
+    ) -> QueryResult | None:
+        """The rows of a plan whose program and values are in memory; None if the read would take longer."""
+        known = self._known.get(id(plan))
+        if known is None or known.plan is not plan or known.compiled is None:
+            return None
+        call = known.compiled.call(bind_values(plan.parameters, params), now_ms, Budget())
+        rows = self._programs.run(known.compiled, view, call, is_at_once=True)
+        if rows is None:
+            return None
+        return QueryResult(plan.name, value_rows(known.compiled.schema, rows), branch, view.state.head)
+
+    def is_small(self, plan: QueryIR, view: GraphView, *, compiles: bool) -> bool | None:
+        """True for a plan that a run here brings into memory, so that it can be answered at once from then on.
+
+        False for one that does not start from keys, or that ran here in vain. None if only compiling it could tell.
+        """
+        known = self._known.get(id(plan))
+        if known is None or known.plan is not plan or known.is_new:
+            return compile_query(plan, view.catalog) is not None if compiles else None
+        return known.compiled is not None and self._programs.is_worth_trying(known.compiled, view)
+
     def _remembered(self, plan: QueryIR, catalog: Catalog) -> _Known:
         known = self._known.get(id(plan))
         if known is None or known.plan is not plan:

@@ -76,6 +76,12 @@ class QueryResult(Tabular, Displayed, Profiled):
         """All rows in memory."""
         return self._data.table()
 
+    @property
+    def stored_values(self) -> Sequence[tuple[Any, ...]] | None:
+        """The rows as tuples in their stored forms, if a query over a few rows has left them so; columns of Arrow are
+        made of them when they are wanted."""
+        return self._data.values
+
     def arrow(self) -> pa.Table:
         """All rows as an Arrow table."""
         return self.table

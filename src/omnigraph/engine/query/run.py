@@ -47,6 +47,10 @@ class Compiler:
         """The plan of a text under the schema of a snapshot, inside a scope."""
         return self.compile(text, name, snapshot.state.schema_digest, snapshot.catalog, scope)
 
+    def known(self, text: str, name: str | None, digest: str, scope: DataScope | None) -> QueryIR | MutationIR | None:
+        """The plan of a text, if it was compiled before."""
+        return self._known.get((text, name, digest, "" if scope is None else scope.digest))
+
     def compile(
         self, text: str, name: str | None, digest: str, catalog: Catalog, scope: DataScope | None = None
     ) -> QueryIR | MutationIR:

@@ -28,6 +28,7 @@ from omnigraph.storage.tables.store import Store
 from omnigraph.write.attempt import WriteJob, commit
 from omnigraph.write.context import WriteContext, WriteOptions
 from omnigraph.write.merge.revert import Reverter, discard
+from omnigraph.write.merge_guard import MergeGuard
 
 NAMED_COMMITS_MAX = 1_000
 """Commits that a revert names in its provenance: the newest ones. A record of it is kept with every commit that
@@ -87,7 +88,13 @@ def resolved(moments: Moments, undone: Undone, branch: str) -> Undone:
 
 
 def revert(
-    context: WriteContext, undone: Undone, branch: str, policy: Policy, resolutions: Said, options: WriteOptions
+    context: WriteContext,
+    undone: Undone,
+    branch: str,
+    policy: Policy,
+    resolutions: Said,
+    options: WriteOptions,
+    guard: MergeGuard | None = None,
 ) -> RevertResult:
     """Undo commits as one commit. Which ones is decided once, on the head that the branch has now."""
     head = branches.find_head(context.manifests, branch)
@@ -102,28 +109,42 @@ def revert(
         message=options.message or f"revert {undone}",
         provenance={**options.provenance, REVERTS: ",".join(reverted[:NAMED_COMMITS_MAX])},
     )
-    rules = read_rules(_catalogs(context, head, found), policy, resolutions)
+    rules = read_rules(_catalogs(context, head, found, guard), policy, resolutions)
     info = said.info(context, CommitKind.REVERT)
-    reverter = Reverter(context.manifests, found, rules, info, said)
+    reverter = Reverter(context.manifests, found, rules, info, said, None if guard is None else guard.checked)
     decided, published = commit(context, WriteJob(head.incarnation, reverter.prepare, info, said))
     made = None if published is None else published.commit
     return RevertResult(head.branch, reverted, decided.counts, options.actor, made)
 
 
-def preview(context: WriteContext, undone: Undone, branch: str, policy: Policy, resolutions: Said) -> RevertPreview:
+def preview(
+    context: WriteContext,
+    undone: Undone,
+    branch: str,
+    policy: Policy,
+    resolutions: Said,
+    guard: MergeGuard | None = None,
+) -> RevertPreview:
     """The counts and conflicts of a revert. Nothing stays written."""
     head = branches.find_head(context.manifests, branch)
     found = select(context, head, resolved(Moments.of(context), undone, head.branch))
-    rules = read_rules(_catalogs(context, head, found), policy, resolutions)
+    rules = read_rules(_catalogs(context, head, found, guard), policy, resolutions)
     options = WriteOptions()
-    reverter = Reverter(context.manifests, found, rules, options.info(context, CommitKind.REVERT), options)
+    # The counts of several stretches are those of their result, which is not filtered: then all of it must be visible.
+    decided_by = None if guard is None else guard.shown if len(found) == 1 else guard.checked
+    reverter = Reverter(context.manifests, found, rules, options.info(context, CommitKind.REVERT), options, decided_by)
     decided = reverter.decide(context.manifests.capture(head))
     discard(context.store, decided)
     return RevertPreview(head.branch, head.head, _ids(found), decided.counts, decided.conflicts)
 
 
-def _catalogs(context: WriteContext, head: ManifestState, found: list[Stretch]) -> list[Catalog]:
+def _catalogs(
+    context: WriteContext, head: ManifestState, found: list[Stretch], guard: MergeGuard | None
+) -> list[Catalog]:
     """The schemas whose names conflicts can have: undoing may bring older ones back."""
+    restricted = None if guard is None else guard.catalog(context.manifests, head, context.manifests.capture(head))
+    if restricted is not None:
+        return [restricted]
     lineage = Lineage(context.store, head)
     digests = [head.schema_digest, *(lineage(stretch.before).schema_digest for stretch in found)]
     return [context.manifests.catalog(digest) for digest in dict.fromkeys(digests)]

@@ -25,22 +25,25 @@ from omnigraph.schema.catalog import Catalog
 from omnigraph.schema.compile import accept
 from omnigraph.storage.objects.protocol import create_backoff_seconds
 from omnigraph.storage.tables.store import Store
+from omnigraph.write.external.sealing import first_seals
 from omnigraph.write.load.mode import LoadMode
-from omnigraph.write.type_tables import entities, table_id
+from omnigraph.write.type_tables import external_entities, stored_entities, table_id
 
 CREATE_ATTEMPTS_MAX: Final = 6
 """Attempts to open or create a graph that others create at the same time; the waits add up to about a second."""
 
 
 def create_from_source(store: Store, schema: Source, clock: Clock, ids: IdSource, actor: Caller) -> None:
-    """Accept a schema and put an empty table for each of its types where the store is."""
+    """Accept a schema, put an empty table for each of its types where the store is, and seal external tables."""
     accepted = accept(parse_schema(schema), domain=ids.new_id())
-    tables = {table_id(entity): (entity.table_key, table_schema(entity)) for entity in entities(Catalog(accepted))}
+    catalog = Catalog(accepted)
+    tables = {table_id(entity): (entity.table_key, table_schema(entity)) for entity in stored_entities(catalog)}
     create_graph(
         store,
         accepted,
         schema.text,
         tables,
+        first_seals(store, catalog, external_entities(catalog)),
         commit_id=ids.new_id(),
         graph_id=ids.new_id(),
         created_at_us=clock.now_us(),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from omnigraph.core.commit import GraphCommit
 from omnigraph.core.display import Display, Displayed, counted
@@ -19,6 +19,8 @@ class SchemaResult(Displayed):
     commit: GraphCommit | None
     manifest_version: int
     repeated: bool = False
+    remarks: tuple[str, ...] = ()
+    """Facts about external types that were sealed, such as properties without a column."""
 
     @property
     def applied(self) -> bool:
@@ -28,4 +30,4 @@ class SchemaResult(Displayed):
         if self.commit is None:
             return Display(f"SchemaResult {self.branch}: no schema changes, no commit")
         title = f"SchemaResult {self.branch} at {self.commit.id}: {counted(len(self.plan.steps), 'step')}"
-        return steps_display(title, self.plan.steps)
+        return replace(steps_display(title, self.plan.steps), notes=self.remarks)

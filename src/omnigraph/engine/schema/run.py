@@ -66,4 +66,5 @@ def apply_schema(
     if published is None:
         return SchemaResult(uri, branch, prepared.migration, None, state.counter)
     counter = published.commit.manifest.counter
-    return SchemaResult(uri, branch, prepared.migration, published.commit, counter, repeated=published.repeated)
+    made, again = published.commit, published.repeated
+    return SchemaResult(uri, branch, prepared.migration, made, counter, again, prepared.remarks)

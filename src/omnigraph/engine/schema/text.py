@@ -27,6 +27,7 @@ class SchemaText(str):
             item.table_key if item.name in shared else item.name: {
                 name: str(item.properties[name].type)
                 for name in dict.fromkeys([*order.get(item.table_key, ()), *item.properties])
+                if name in item.properties
             }
             for item in all_types(catalog)
         }

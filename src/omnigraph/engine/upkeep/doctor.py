@@ -13,6 +13,8 @@ from omnigraph.core.display import Display, Displayed, counted
 from omnigraph.engine.history.snapshots import head_snapshot
 from omnigraph.errors import OmnigraphError, StorageError
 from omnigraph.exec.graph_view import Derived, GraphView
+from omnigraph.lake.external.checks import unreadable_files
+from omnigraph.lake.external.table import stored_seal
 from omnigraph.manifest import branches
 from omnigraph.manifest.reader import Manifests
 from omnigraph.manifest.refs import Damaged
@@ -113,7 +115,7 @@ def _tables(manifests: Manifests, branch: str, derived: Derived) -> Iterator[Fin
         return
     for entity in entities:
         try:
-            yield _table(view, entity)
+            yield _table(view, entity) if entity.ir.external is None else _external(view, entity)
         except StorageError as error:
             yield _damage(f"table {entity.table_key}", error.message, view.state.tables[entity.table_key].location)
 
@@ -130,6 +132,21 @@ def _conditional_writes(manifests: Manifests) -> Finding:
         return Finding(check, "honoured")
     advice = "use a store that knows If-None-Match: with this one, two writers can overwrite each other"
     return Finding(check, "ignored", Verdict.PROBLEM, advice)
+
+
+def _external(view: GraphView, entity: Entity) -> Finding:
+    """An external type: whether its files are as they were sealed."""
+    pin = view.state.tables[entity.table_key]
+    seal = stored_seal(view.store, pin)
+    wrong = next(unreadable_files(seal, view.store.options), None)
+    found = f"{counted(pin.rows, 'row')} in {counted(len(seal.files), 'file')} of {seal.address}"
+    return Finding(
+        f"external {entity.table_key}",
+        found if wrong is None else f"{found}; {wrong[0]} {wrong[1]}",
+        Verdict.OK if wrong is None else Verdict.PROBLEM,
+        None if wrong is None else "omnigraph external refresh",
+        {"rows": pin.rows, "files": len(seal.files), "format": seal.format.value, "version": seal.version},
+    )
 
 
 def _table(view: GraphView, entity: Entity) -> Finding:

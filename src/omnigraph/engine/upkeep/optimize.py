@@ -12,6 +12,7 @@ from omnigraph.engine.upkeep.optimize_result import OptimizeResult
 from omnigraph.manifest import branches
 from omnigraph.storage.upkeep.work import HERE, Workers
 from omnigraph.write.context import WriteContext, WriteOptions
+from omnigraph.write.type_tables import refuse_external, stored_entities
 from omnigraph.write.upkeep.optimize import OptimizeSettings, optimize
 
 
@@ -27,7 +28,11 @@ def maintain(
     ref = branches.find_ref(context.manifests, branch)
     state = context.manifests.fresh(ref.incarnation)
     snapshot = Snapshot(context.store, state, context.manifests.catalog(state.schema_digest))
-    chosen = snapshot.entities() if types is None else [item for name in types for item in snapshot.entities(name)]
+    chosen = stored_entities(snapshot.catalog)
+    if types is not None:
+        chosen = [item for name in types for item in snapshot.entities(name)]
+        for entity in chosen:
+            refuse_external(entity, f"{entity.name} is external: the program that writes its files maintains them")
     keys = list(dict.fromkeys(entity.table_key for entity in chosen))
     outcomes, commits = optimize(context, ref.incarnation, keys, settings, options, progress)
     return OptimizeResult(branch, tuple(outcomes), tuple(commits))

@@ -70,7 +70,7 @@ class _Plan:
     def unrepaired(self, steps: list[RepairStep]) -> Iterator[Unrepaired]:
         """Damage that ``verify`` finds and no step mends."""
         mended = {path for step in steps for path in (step.path, *step.mends)}
-        for problem in verify(self._manifests, deep=True).problems:
+        for problem in verify(self._manifests, deep=True, sources=False).problems:
             if problem.path not in mended:
                 yield Unrepaired(problem.path, problem.what, problem.commits, _advice(problem))
 

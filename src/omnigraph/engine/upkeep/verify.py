@@ -28,6 +28,8 @@ from omnigraph.engine.upkeep.small_files import (
 from omnigraph.errors import OmnigraphError, StorageError
 from omnigraph.history.retention import Record
 from omnigraph.history.state import ManifestState, schema_path
+from omnigraph.lake.external.checks import unreadable_files
+from omnigraph.lake.external.table import stored_seal
 from omnigraph.manifest import branches
 from omnigraph.manifest.commit_log import newest_first
 from omnigraph.manifest.layout import DELETED, WITHDRAWN
@@ -45,8 +47,13 @@ Version = tuple[str, int]
 """A table's location and one of its Lance versions."""
 
 
-def verify(manifests: Manifests, *, deep: bool, progress: Callable[[int], None] | None = None) -> VerifyReport:
-    """Check every file of every branch. A file that cannot be read is a problem, and the rest is checked as well."""
+def verify(
+    manifests: Manifests, *, deep: bool, progress: Callable[[int], None] | None = None, sources: bool = True
+) -> VerifyReport:
+    """Check every file of every branch. A file that cannot be read is a problem, and the rest is checked as well.
+
+    Without ``sources`` the files of external types, which are outside the graph, are left out.
+    """
     record, problems = readable_record(manifests)
     survey = _Survey(manifests, deep, record)
     problems += survey.add_branches()
@@ -62,8 +69,13 @@ def verify(manifests: Manifests, *, deep: bool, progress: Callable[[int], None] 
             progress(number)
     wrong |= {path: what for path, what in survey.small_files() if path not in wrong}
     remarks = [VerifyProblem(path, what, ()) for path, what in survey.remarks(sizes) if path not in wrong]
+    moved = survey.sources()
+    lost = [problem for problem, is_of_head in moved if is_of_head]
     found = [*problems, *survey.unreadable(), *survey.explained(wrong)]
-    if deep and not found:
+    if sources:
+        remarks += [problem for problem, is_of_head in moved if not is_of_head]
+        found += lost
+    if deep and not found and not lost:
         found = list(survey.unsound())
     needed = survey.paths()
     total = sum(sizes.get(path, 0) for path in needed)
@@ -171,8 +183,9 @@ class _Survey:
         for version, pin in pins.items():
             path = manifest_file(*version)
             self._by_version[path].add(version)
-            # Lance takes a directory for a dataset because of its first version.
-            self._by_version[manifest_file(pin.location, FIRST_VERSION)].add(version)
+            if not pin.is_external:
+                # Lance takes a directory for a dataset because of its first version.
+                self._by_version[manifest_file(pin.location, FIRST_VERSION)].add(version)
             if self.deep and path in self.records and mismatch(self.manifests.store.root, self.records[path]):
                 # It is found once more with all other files; what it would lead to is not known.
                 continue
@@ -181,6 +194,26 @@ class _Survey:
                     self._by_version[path].add(version)
             except OmnigraphError as error:
                 self._failures.append((pin.location, error.message, set(), {version}))
+
+    def sources(self) -> list[tuple[VerifyProblem, bool]]:
+        """Files of external types that are not as they were sealed, and whether a head needs them.
+
+        The programs that own these tables delete old files, so one that only earlier commits need is a remark.
+        """
+        needed: dict[Version, set[str]] = defaultdict(set)
+        for commit, state in self._states():
+            for pin in state.tables.values():
+                if pin.is_external:
+                    needed[_version(pin)].add(commit)
+        heads = {_version(pin) for head in self._heads for pin in head.tables.values()}
+        found: list[tuple[VerifyProblem, bool]] = []
+        for version, commits in needed.items():
+            store, pin = self.manifests.store, TablePin("", *version, 0, 0)
+            # A seal that cannot be read is found with all other files.
+            with suppress(OmnigraphError):
+                for path, what in unreadable_files(stored_seal(store, pin), store.options):
+                    found.append((VerifyProblem(path, what, tuple(sorted(commits))), version in heads))
+        return found
 
     def _add_previous(self, state: ManifestState) -> None:
         """Take in the checksums of manifest versions: each holds those of the one before, the newest has a mark."""

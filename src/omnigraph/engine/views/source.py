@@ -2,22 +2,26 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager
-from typing import Protocol
+from typing import Any, Protocol
 
+import pyarrow as pa
+
+from omnigraph.exec.visibility.rows import VisibleRows
 from omnigraph.history.state import ManifestState
 from omnigraph.rows.arrow_types import Entity
 from omnigraph.schema.catalog import Catalog
-from omnigraph.storage.tables.store import Store
+from omnigraph.storage.tables.filters import RowFilter
 
 
 class ViewSource(Protocol):
     """The part of ``Snapshot`` that views need."""
 
     @property
-    def store(self) -> Store: ...
+    def manifest(self) -> ManifestState: ...
     @property
-    def state(self) -> ManifestState: ...
+    def visible(self) -> VisibleRows | None: ...
     @property
     def catalog(self) -> Catalog: ...
     @property
@@ -32,3 +36,7 @@ class ViewSource(Protocol):
     def counts(self) -> dict[str, int]: ...
 
     def column_order(self, entity: Entity) -> list[str]: ...
+
+    def scanned(
+        self, entity: Entity, names: Sequence[str], where: RowFilter | None = None, **how: Any
+    ) -> Iterator[pa.RecordBatch]: ...

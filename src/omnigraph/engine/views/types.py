@@ -9,7 +9,6 @@ from omnigraph.core.display import Display, Displayed, counted
 from omnigraph.engine.views.source import ViewSource
 from omnigraph.engine.views.view import EntityView
 from omnigraph.errors import NotFoundError
-from omnigraph.exec.visibility.rows import VisibleRows
 from omnigraph.rows.arrow_types import Entity
 from omnigraph.schema.catalog import type_named
 
@@ -20,14 +19,13 @@ class TypeViews(Mapping[str, EntityView], Displayed):
 
     snapshot: ViewSource
     kind: str
-    visible: VisibleRows | None = None
 
     def __getitem__(self, name: str) -> EntityView:
         other, article = ("edge", "an") if self.kind == "node" else ("node", "a")
         if name not in self and name in TypeViews(self.snapshot, other):
             message = f"{name!r} is {article} {other} type"
             raise NotFoundError(message, hint=f'read it with {other}s("{name}")', type=name)
-        return EntityView(self.snapshot, type_named(self._types(), name, f"{self.kind} type"), visible=self.visible)
+        return EntityView(self.snapshot, type_named(self._types(), name, f"{self.kind} type"))
 
     def __iter__(self) -> Iterator[str]:
         return (entity.name for entity in self._types())
@@ -47,12 +45,10 @@ class TypeViews(Mapping[str, EntityView], Displayed):
         return Display(counted(len(rows), f"{self.kind} type"), ("type", f"{self.kind}s", "columns"), rows)
 
     def _count(self, entity: Entity) -> int:
-        return self.snapshot.counts()[entity.table_key] if self.visible is None else len(self[entity.name])
+        return len(self[entity.name])
 
 
-def views(
-    snapshot: ViewSource, kind: str, type_name: str | None, visible: VisibleRows | None = None
-) -> TypeViews | EntityView:
-    """The view of one type, or of every type of a kind; with ``visible``, of the entities that an actor may see."""
-    found = TypeViews(snapshot, kind, visible)
+def views(snapshot: ViewSource, kind: str, type_name: str | None) -> TypeViews | EntityView:
+    """The view of one type, or of every type of a kind."""
+    found = TypeViews(snapshot, kind)
     return found if type_name is None else found[type_name]

@@ -16,14 +16,12 @@ from omnigraph.engine.tabular import BATCH_ROWS, Tabular
 from omnigraph.engine.views.source import ViewSource
 from omnigraph.engine.views.storage_filter import DividedFilter, divide
 from omnigraph.errors import NotFoundError, UsageError
-from omnigraph.exec.visibility.rows import VisibleRows
 from omnigraph.query import expressions as ir
 from omnigraph.query.standalone.row_filter import compile_filter, equals
 from omnigraph.rows.arrow_types import Entity, table_schema
-from omnigraph.rows.ends.references import shown_batch, shown_names
+from omnigraph.rows.ends.references import shown_names
 from omnigraph.rows.results import python_rows
 from omnigraph.schema.types import PropertyType
-from omnigraph.storage.tables.scan import scan
 
 SHOWN_ROWS = 10
 
@@ -43,8 +41,6 @@ class EntityView(Tabular, Displayed):
     names: tuple[str, ...] | None = None
     skipped: int = 0
     rows_max: int | None = None
-    visible: VisibleRows | None = field(default=None, compare=False)
-    """The data rules of the actor; others do not exist for the view."""
     _known_length: list[int] = field(default_factory=list, compare=False)
 
     @property
@@ -117,8 +113,8 @@ class EntityView(Tabular, Displayed):
         return self.first() is not None
 
     def _counted(self) -> int:
-        if self.predicate == ir.TRUE and self.visible is None:
-            return self.snapshot.state.tables[self.entity.table_key].rows
+        if self.predicate == ir.TRUE and self.snapshot.visible is None:
+            return self.snapshot.manifest.tables[self.entity.table_key].rows
         return sum(batch.num_rows for batch in self._scanned(["id"], BATCH_ROWS))
 
     @cached_property
@@ -127,21 +123,15 @@ class EntityView(Tabular, Displayed):
 
     def _scanned(self, names: Sequence[str], rows_max: int) -> Iterator[pa.RecordBatch]:
         """Batches of all rows that the filter keeps, with at least the named columns."""
-        pin = self.snapshot.state.tables[self.entity.table_key]
-        if not pin.rows or self.rows_max == 0:
+        if not self.snapshot.manifest.tables[self.entity.table_key].rows or self.rows_max == 0:
             return
-        tested = () if self.visible is None else self.visible.columns(self.entity)
-        read = list(dict.fromkeys([*names, *self._divided.columns, *tested]))
+        read = list(dict.fromkeys([*names, *self._divided.columns]))
         # A small limit needs a small first batch; storage reads whole batches.
         size = rows_max if self.rows_max is None else max(1, min(rows_max, self.skipped + self.rows_max))
         with self.snapshot.reading():
-            stored = scan(self.snapshot.store, pin, read, self._divided.stored, blobs_as_bytes=True, batch_rows=size)
             # The data rules come first: a filter that may fail never sees a hidden entity.
-            shown = (shown_batch(self.entity, self._inside(batch)) for batch in stored)
-            yield from map(self._divided.matching, shown)
-
-    def _inside(self, batch: pa.RecordBatch) -> pa.RecordBatch:
-        return batch if self.visible is None else batch.filter(pa.array(self.visible.mask(self.entity, batch)))
+            stored = self.snapshot.scanned(self.entity, read, self._divided.stored, batch_rows=size)
+            yield from map(self._divided.matching, stored)
 
     def column_types(self) -> dict[str, PropertyType]:
         """The columns that a filter may name."""

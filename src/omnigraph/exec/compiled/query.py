@@ -33,6 +33,9 @@ from omnigraph.query.ir import QueryIR
 from omnigraph.rows.arrow_types import column_type
 from omnigraph.schema.catalog import Catalog
 
+ATTEMPTS_MAX = 8
+"""Calls after which values that are still not in memory are taken to stay away."""
+
 PROGRAMS_MAX = 256
 """Programs kept. One is a few closures; the arrays that it reads are those of the caches."""
 
@@ -126,9 +129,14 @@ class Programs:
         self._evictions = 0
         self._known: Lru[tuple[CompiledQuery, str], Binding] = Lru(PROGRAMS_MAX)
 
-    def run(self, compiled: CompiledQuery, view: GraphView, call: Call) -> list[Values] | None:
-        """The rows of a query; None if the general operators have to run it."""
-        program = self._program(compiled, view)
+    def run(
+        self, compiled: CompiledQuery, view: GraphView, call: Call, *, is_at_once: bool = False
+    ) -> list[Values] | None:
+        """The rows of a query; None if the general operators have to run it.
+
+        ``is_at_once``: only a program that exists is run, which reads nothing but memory.
+        """
+        program = self._made(compiled, view) if is_at_once else self._program(compiled, view)
         if program is None:
             return None
         call.budget.check()
@@ -136,6 +144,22 @@ class Programs:
             return program(call)
         except GivenUp:
             return None
+
+    def is_worth_trying(self, compiled: CompiledQuery, view: GraphView) -> bool:
+        """True while the tables of a snapshot have no program yet, and few runs have failed to make one."""
+        if self._made(compiled, view) is not None:
+            return False
+        known = self._known.get((compiled, view.state.incarnation))
+        return known is None or known.state is not view.state or known.attempts < ATTEMPTS_MAX
+
+    def _made(self, compiled: CompiledQuery, view: GraphView) -> Program | None:
+        """The program for the tables of a snapshot, if it was made before."""
+        known = self._known.get((compiled, view.state.incarnation))
+        if known is None or self._evictions != self._columns.evictions:
+            return None
+        if known.state is view.state or known.pins == tuple([view.state.tables[key] for key in compiled.tables]):
+            return known.program
+        return None
 
     def _program(self, compiled: CompiledQuery, view: GraphView) -> Program | None:
         if self._evictions != self._columns.evictions:

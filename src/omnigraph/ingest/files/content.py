@@ -18,8 +18,8 @@ import pyarrow as pa
 from omnigraph.core.display import with_article
 from omnigraph.errors import InputError, UsageError
 from omnigraph.ingest.tables import COMPLETE
-from omnigraph.storage.objects.outside_files import ReadRange, SourceFile, unreadable
-from omnigraph.storage.objects.source_files import open_ranges
+from omnigraph.storage.objects.outside_files import SourceFile, unreadable
+from omnigraph.storage.objects.source_files import RangeFile, open_ranges
 
 READ_BYTES: Final = 4 * 1024 * 1024
 """Bytes of one read: enough to make columns worthwhile, little enough to hold several of them."""
@@ -128,7 +128,7 @@ def open_content(
     """A file while it is read: a local path, a file found in a bucket, or an open binary stream, which stays open."""
     with ExitStack() as stack:
         if isinstance(source, SourceFile):
-            raw: Any = io.BufferedReader(_RangeFile(stack.enter_context(open_ranges(source)), source.size), read_bytes)
+            raw: Any = io.BufferedReader(RangeFile(stack.enter_context(open_ranges(source)), source.size), read_bytes)
             yield Content(source.path, raw, stack, is_remote=True, read_bytes=read_bytes)
         elif isinstance(source, str | os.PathLike):
             name = os.fspath(source)
@@ -188,32 +188,3 @@ class _Encoded(_Prefixed):
 
     def read(self, size: int = -1) -> bytes:
         return self._text.read(size).encode()
-
-
-class _RangeFile(io.RawIOBase):
-    """A file in an object store with random access by ranges."""
-
-    def __init__(self, read: ReadRange, size: int) -> None:
-        self._read_range = read
-        self._size = size
-        self._position = 0
-
-    def readable(self) -> bool:
-        return True
-
-    def seekable(self) -> bool:
-        return True
-
-    def tell(self) -> int:
-        return self._position
-
-    def seek(self, offset: int, whence: int = os.SEEK_SET) -> int:
-        start = {os.SEEK_SET: 0, os.SEEK_CUR: self._position, os.SEEK_END: self._size}[whence]
-        self._position = start + offset
-        return self._position
-
-    def readinto(self, buffer: Any) -> int:
-        content = self._read_range(self._position, len(buffer))
-        buffer[: len(content)] = content
-        self._position += len(content)
-        return len(content)

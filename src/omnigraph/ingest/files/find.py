@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import glob
 import os
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 
@@ -18,13 +17,12 @@ from omnigraph.ingest.files.content import COMPRESSIONS
 from omnigraph.ingest.files.formats import SUFFIXES, stem
 from omnigraph.rows.violations import shown
 from omnigraph.storage.objects.outside_files import SourceFile, unreadable
-from omnigraph.storage.objects.source_files import find_files
+from omnigraph.storage.objects.source_files import PATTERN, find_files, find_matching
 from omnigraph.storage.objects.uri import is_remote
 
 DATA_ENDINGS = (*SUFFIXES, *(f"{suffix}{packed}" for suffix in SUFFIXES for packed in COMPRESSIONS))
 """Name endings of the files that are read below a directory."""
 
-_PATTERN = re.compile(r"[*?\[]")
 _PROGRAMS = {
     ".pg": (
         "a schema",
@@ -66,7 +64,7 @@ def find_sources(path: str | os.PathLike[str], options: Mapping[str, str]) -> li
     text = text.removeprefix("file://")
     if os.path.isdir(text):
         return _below(text)
-    if os.path.exists(text) or not _PATTERN.search(text):
+    if os.path.exists(text) or not PATTERN.search(text):
         return [_readable(text)]
     found = [name for name in sorted(glob.glob(text, recursive=True)) if os.path.isfile(name)]
     if not found:
@@ -141,26 +139,16 @@ def _first_name(relative: str) -> str:
 
 
 def _remote(address: str, options: Mapping[str, str]) -> list[FoundFile]:
-    pattern = _PATTERN.search(address)
-    if pattern is None:
+    if not PATTERN.search(address):
         files = find_files(address, options, DATA_ENDINGS)
         # ``scheme://bucket`` has two slashes.
         is_directory = address.endswith("/") or address.count("/") == 2
         return [FoundFile(file, _hint_below(file.path, address) if is_directory else None) for file in files]
-    prefix = address[: address.rindex("/", 0, pattern.start()) + 1]
-    matches = re.compile(_expression(address))
-    found = [FoundFile(file) for file in find_files(prefix, options, ("",)) if matches.fullmatch(file.path)]
+    found = [FoundFile(file) for file in find_matching(address, options)]
     if not found:
-        raise NotFoundError(f"no file matches {address!r}", hint=f"check what is below {prefix}", path=address)
+        raise NotFoundError(f"no file matches {address!r}", hint="check what is below its prefix", path=address)
     return found
 
 
 def _hint_below(path: str, address: str) -> str:
     return _first_name(path.removeprefix(address).lstrip("/"))
-
-
-def _expression(pattern: str) -> str:
-    """A pattern of names as a regular expression: ``*`` stays within a name, ``**/`` is any directories."""
-    parts = {"**/": "(?:.*/)?", "**": ".*", "*": "[^/]*", "?": "[^/]"}
-    tokens = re.split(r"(\*\*/|\*\*|\*|\?|\[[^\]/]+\])", pattern)
-    return "".join(parts.get(token) or (token if token.startswith("[") else re.escape(token)) for token in tokens)

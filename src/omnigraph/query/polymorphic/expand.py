@@ -168,12 +168,16 @@ class _Expansion:
             if all(self._domains.connects(step, {**self.outer, **chosen}) for step in steps):
                 yield from self._types(waiting[1:], steps, chosen)
 
+    def _is_interface(self, name: str) -> bool:
+        """True for an interface. A name that no type has is left to be reported, like a type that does not fit."""
+        return interface_properties(self.context.catalog, name) is not None
+
     def _clauses(
         self, clauses: list[ast.Clause], edges: Mapping[int, EdgeType], types: Types, known: Types
     ) -> Iterator[ast.Clause]:
         for clause in clauses:
             match clause:
-                case ast.Binding() if clause.variable.name in types:
+                case ast.Binding() if clause.variable.name in types and self._is_interface(clause.type_name.text):
                     yield replace(clause, type_name=Name(types[clause.variable.name], clause.type_name.span))
                 case ast.Filter(ast.Variable(name) as variable) if name in types:
                     yield typed_binding(variable, types[name])

@@ -11,7 +11,7 @@ from typing import TypeVar
 
 from omnigraph.query.visibility.data_scope import DataScope
 from omnigraph.schema.catalog import Catalog
-from omnigraph.schema.ir import EdgeIR, InterfaceIR, NodeIR, constrained_properties
+from omnigraph.schema.ir import EdgeIR, InterfaceIR, NodeIR, PropertyIR, constrained_properties
 
 _ENDS = ("src", "dst")
 
@@ -37,7 +37,16 @@ def visible_catalog(catalog: Catalog, scope: DataScope) -> Catalog:
         if ends.get(edge.name)
     )
     interfaces = tuple(found for one in catalog.schema.interfaces if (found := _interface(one, nodes)) is not None)
+    shared = {(one.name, prop.name) for one in interfaces for prop in one.properties}
+    nodes = tuple(
+        replace(node, properties=tuple(_declared(prop, shared) for prop in node.properties)) for node in nodes
+    )
     return Catalog(replace(catalog.schema, nodes=nodes, edges=edges, interfaces=interfaces), catalog.order)
+
+
+def _declared(prop: PropertyIR, shared: set[tuple[str, str]]) -> PropertyIR:
+    """A property that its interface does not show, because another type hides it, is one of the type itself."""
+    return prop if (prop.injected_from, prop.name) in shared else replace(prop, injected_from=None)
 
 
 def _interface(interface: InterfaceIR, nodes: tuple[NodeIR, ...]) -> InterfaceIR | None:

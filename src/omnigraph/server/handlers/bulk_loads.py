@@ -23,6 +23,7 @@ from omnigraph.server.handlers.loads import Destination, lines_size
 from omnigraph.server.http.refusals import bad_request
 from omnigraph.server.http.replies import Reply, json_reply
 from omnigraph.server.http.uploads import Upload
+from omnigraph.server.jobs.job import Written
 from omnigraph.server.jobs.pool import Progress
 from omnigraph.server.roads import Gate, Lane, Road
 from omnigraph.wire.http.arrow_input import open_arrow_stream
@@ -107,7 +108,10 @@ def arrow(call: Call, data: bytes) -> Reply:
 
 def as_job(call: Call, upload: Upload) -> Reply:
     """Load an upload as a job."""
-    graph, options = call.graph, TableLoad.of_query(call).options(call)
+    graph, options, job_id = call.graph, TableLoad.of_query(call).options(call), call.jobs.new_id()
+    # A load without a key of its own gets one, by which its commit is found after a restart.
+    options["idempotency_key"] = options["idempotency_key"] or f"job:{job_id}"
+    written = Written(options["branch"], options["idempotency_key"])
     engine = check_engine(os.environ.get(ENGINE_VARIABLE, "").strip() or EMBEDDED)
 
     def load(progress: Progress) -> LoadResult:
@@ -123,7 +127,7 @@ def as_job(call: Call, upload: Upload) -> Reply:
         with closing(upload):
             return load_json(load(progress))
 
-    return accepted(call, "load", "rows", work)
+    return accepted(call, "load", "rows", work, job_id, written)
 
 
 def _on_spark(graph: Graph, upload: Upload, options: dict[str, Any]) -> LoadResult:

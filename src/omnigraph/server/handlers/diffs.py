@@ -1,4 +1,4 @@
-"""Differences of two branches or commits, in pages."""
+"""Differences of two branches or commits, in pages and as a picture."""
 
 from __future__ import annotations
 
@@ -7,6 +7,8 @@ from typing import Final
 
 from omnigraph.core.actors import Need
 from omnigraph.core.ids import is_ulid
+from omnigraph.engine.history.visible_changes import scope_digest
+from omnigraph.engine.picture.change_scene import CHANGES_MAX, change_scene, is_by_type
 from omnigraph.server.call import Call
 from omnigraph.server.handlers.changes import check_limit, filters, only_known_errors
 from omnigraph.server.handlers.explore.moments import snapshot_of
@@ -17,6 +19,7 @@ from omnigraph.server.http.refusals import bad_request
 from omnigraph.server.http.replies import Reply, json_reply
 from omnigraph.server.roads import Gate, Road
 from omnigraph.wire.changes import diff_json
+from omnigraph.wire.http.explore import change_picture_json
 
 CHANGES_PER_PAGE: Final = 1_000
 CHANGES_PER_PAGE_MAX: Final = 10_000
@@ -60,7 +63,8 @@ def show(call: Call, _: None) -> Reply:
     diff = call.graph.diff(snapshot_of(call, before), snapshot_of(call, after), **filters(call))
     assert diff.before is not None
     is_fixed = before.snapshot is not None and after.snapshot is not None
-    headers = tag_headers(f"{diff.before.commit_id}..{diff.after.commit_id}", is_fixed=is_fixed)
+    commits, rules = f"{diff.before.commit_id}..{diff.after.commit_id}", scope_digest(diff.before, diff.after)
+    headers = tag_headers(commits, is_fixed=is_fixed, rules=rules)
     unchanged = unmodified(call.headers, headers)
     if unchanged is not None:
         return unchanged
@@ -72,4 +76,28 @@ def show(call: Call, _: None) -> Reply:
     return json_reply(form, headers={"vary": "accept", **headers})
 
 
+@only_known_errors
+def picture(call: Call, _: None) -> Reply:
+    """The changes between two sides as a picture."""
+    before, after = ends(call)
+    diff = call.graph.diff(snapshot_of(call, before), snapshot_of(call, after), **filters(call))
+    assert diff.before is not None
+    is_fixed = before.snapshot is not None and after.snapshot is not None
+    heads = f"{diff.before.commit_id}..{diff.after.commit_id}"
+    headers = tag_headers(heads, is_fixed=is_fixed)
+    unchanged = unmodified(call.headers, headers)
+    if unchanged is not None:
+        return unchanged
+    limit = call.query.get("limit", CHANGES_MAX)
+    actor = None if call.served.authorizer is None else call.actor
+    key = ("change", heads, diff.chosen, limit, actor)
+    found = call.served.scenes.get(key)
+    if found is None:
+        found = change_scene(diff, (), "", limit)
+        call.served.scenes.put(key, found)
+    form = change_picture_json(found, is_by_type=is_by_type(diff, limit))
+    return json_reply({"from": diff.before.commit_id, "to": diff.after.commit_id, **form}, headers=headers)
+
+
+PICTURE = Road(Gate(needs, is_blocking=names_commit), picture, check=check)
 SHOW = Road(Gate(needs, is_blocking=names_commit), show, check=check)

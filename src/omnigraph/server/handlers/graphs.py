@@ -6,15 +6,17 @@ from collections.abc import Iterator
 
 import omnigraph
 from omnigraph.core.actors import Action, Need
+from omnigraph.errors import ExternalTypeError
 from omnigraph.lang.pg_parser import parse_schema
 from omnigraph.lang.source import Source
 from omnigraph.manifest.layout import FORMAT, MAIN
 from omnigraph.schema.catalog import Catalog
 from omnigraph.schema.compile import accept
+from omnigraph.schema.ir import SchemaIR, external_types
 from omnigraph.server.call import Call, branch_name
 from omnigraph.server.handlers.commit_headers import write_options
 from omnigraph.server.handlers.targets import read_anywhere, read_named_branch
-from omnigraph.server.http.caching import tag_headers, unmodified
+from omnigraph.server.http.caching import snapshot_headers, unmodified
 from omnigraph.server.http.refusals import Refusal
 from omnigraph.server.http.replies import Reply, json_reply
 from omnigraph.server.roads import OPEN, Gate, Lane, Road
@@ -42,14 +44,14 @@ def list_graphs(call: Call, _: None) -> Reply:
 def snapshot(call: Call, _: None) -> Reply:
     """The tables of a branch at its head."""
     found = call.graph.snapshot(branch_name(call.query.get("branch")))
-    headers = tag_headers(found.commit_id, is_fixed=False)
-    return unmodified(call.headers, headers) or json_reply(snapshot_json(found.state), headers=headers)
+    headers = snapshot_headers(found, is_fixed=False)
+    return unmodified(call.headers, headers) or json_reply(snapshot_json(found), headers=headers)
 
 
 def schema(call: Call, _: None) -> Reply:
     """The schema of a branch as it was written."""
     found = call.graph.snapshot(branch_name(call.query.get("branch")))
-    headers = tag_headers(found.commit_id, is_fixed=False)
+    headers = snapshot_headers(found, is_fixed=False)
     return unmodified(call.headers, headers) or json_reply(schema_text_json(found.schema_text()), headers=headers)
 
 
@@ -73,9 +75,22 @@ def apply(call: Call, body: SchemaApplyRequest) -> Reply:
     """Migrate ``main`` to a schema, if every stored query still compiles under it."""
     accepted = call.served.trusted.catalog(MAIN).schema
     wanted = accept(parse_schema(Source(body.schema_source, "<schema>")), domain=accepted.domain, previous=accepted)
+    _refuse_new_sources(accepted, wanted)
     check_all(call.served.queries.values(), Catalog(wanted))
     result = call.graph.apply_schema(body.schema_source, allow_data_loss=body.allow_data_loss, **write_options(call))
     return json_reply(schema_result_json(result))
+
+
+def _refuse_new_sources(accepted: SchemaIR, wanted: SchemaIR) -> None:
+    """Refuse addresses of external types that the graph does not have: the server would read them with its rights."""
+    known = {external.address for _, external in external_types(accepted)}
+    for type_, external in external_types(wanted):
+        if external.address not in known:
+            raise ExternalTypeError(
+                f"{type_.name} is external, and a server takes no address of a table from a request",
+                hint="apply the schema at the graph's own address; later requests may change the rest of the type",
+                type=type_.name,
+            )
 
 
 def schema_size(body: SchemaApplyRequest) -> int:

@@ -12,20 +12,24 @@ from omnigraph.server.handlers.branches import size
 from omnigraph.server.handlers.commit_headers import idempotency_key
 from omnigraph.server.http.refusals import Refusal, not_found
 from omnigraph.server.http.replies import Reply, json_reply
-from omnigraph.server.jobs.job import JobFacts
-from omnigraph.server.jobs.pool import Progress, Work
+from omnigraph.server.jobs.job import JobFacts, Written
+from omnigraph.server.jobs.pool import KEPT_MAX, Progress, Work
 from omnigraph.server.roads import Gate, Lane, Road
 from omnigraph.wire.http.jobs import job_json, jobs_json
 from omnigraph.wire.http.models.jobs import CleanupRequest, OptimizeRequest, VerifyRequest
-from omnigraph.wire.maintenance import cleanup_json, optimize_json, verify_json
+from omnigraph.wire.maintenance import cleanup_json, findings_json, optimize_json, verify_json
 
 LISTED: Final = 100
 """Jobs of a list, by default."""
 
 
-def accepted(call: Call, kind: str, unit: str, work: Work) -> Reply:
+def accepted(
+    call: Call, kind: str, unit: str, work: Work, job_id: str | None = None, written: Written | None = None
+) -> Reply:
     """Submit a job; the answer says where to ask for it. The same request with the same key is the same job."""
-    facts = call.jobs.submit(call.served.id, kind, unit, call.actor_id, work, idempotency_key(call))
+    graph = (call.served.id, call.served.trusted)
+    given = job_id or call.jobs.new_id()
+    facts = call.jobs.submit(given, graph, kind, unit, call.actor_id, work, idempotency_key(call), written)
     return json_reply(job_json(facts), 202, {"location": f"/graphs/{call.served.id}/jobs/{facts.id}"})
 
 
@@ -37,7 +41,7 @@ def list_needs(call: Call) -> Iterator[Need]:
 
 def list_jobs(call: Call, _: None) -> Reply:
     """The jobs of the caller, or of all actors."""
-    every = call.jobs.listed(call.served.id)
+    every = call.jobs.listed(call.served.id, call.served.trusted, KEPT_MAX)
     shown = every if call.query.get("all") else [facts for facts in every if facts.actor_id == call.actor_id]
     return json_reply(jobs_json(shown[: call.query.get("limit", LISTED)]))
 
@@ -46,6 +50,11 @@ def show_needs(call: Call) -> Iterator[Need]:
     """Nothing for a job of the caller; ``admin`` for one of another actor."""
     if _find(call).actor_id != call.actor_id:
         yield Need(Action.ADMIN)
+
+
+def always(call: Call) -> bool:
+    """Records of jobs are in the store."""
+    return True
 
 
 def missing(call: Call) -> Refusal:
@@ -59,7 +68,7 @@ def show(call: Call, _: None) -> Reply:
 
 
 def _find(call: Call) -> JobFacts:
-    found = call.jobs.find(call.served.id, call.path["job_id"])
+    found = call.jobs.find(call.served.id, call.served.trusted, call.path["job_id"])
     if found is None:
         raise missing(call)
     return found
@@ -100,14 +109,21 @@ def verify(call: Call, body: VerifyRequest) -> Reply:
     return accepted(call, "verify", "files", _bound(call, run))
 
 
+def doctor(call: Call, _: None) -> Reply:
+    """The findings about a branch. Nothing of the store is named but tables and numbers."""
+    findings = call.graph.doctor(branch_name(call.query.get("branch")))
+    return json_reply(findings_json(findings))
+
+
 def _bound(call: Call, run: Callable[[Graph, Progress], dict[str, Any]]) -> Work:
     """Work on the graph as its actor calls it: the engine asks the policy again when the job runs."""
     graph = call.graph
     return lambda progress: run(graph, progress)
 
 
-LIST = Road(Gate(list_needs), list_jobs, Lane.LOOP)
-SHOW = Road(Gate(show_needs, hidden=missing), show, Lane.LOOP)
+LIST = Road(Gate(list_needs), list_jobs)
+SHOW = Road(Gate(show_needs, hidden=missing, is_blocking=always), show)
 OPTIMIZE = Road(Gate(admin_needs), optimize, Lane.WRITE, size=size)
 CLEANUP = Road(Gate(admin_needs), cleanup, Lane.WRITE, size=size)
 VERIFY = Road(Gate(admin_needs), verify, Lane.WRITE, size=size)
+DOCTOR = Road(Gate(admin_needs), doctor)

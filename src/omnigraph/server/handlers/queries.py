@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+from omnigraph.engine.query.at_once import is_small, query_at_once
 from omnigraph.engine.query.choice import QueryLimits
 from omnigraph.engine.query.result import QueryResult
 from omnigraph.engine.query.row_entities import RowEntities, TracedRun
@@ -53,6 +54,24 @@ def answer(call: Call, read: Read) -> Reply:
     return rows_reply(result, read.target, with_commit=not read.is_legacy, entities=entities)
 
 
+def answer_at_once(call: Call, read: Read) -> Reply | None:
+    """The rows of a query that starts from keys and finds everything in memory; None if it has to be run."""
+    target = read.target
+    if target.branch is None or read.with_entities or wants_arrow(call.headers):
+        return None
+    query = _declared(read)
+    result = query_at_once(call.graph, read.text, query.known(read.params), name=query.name, branch=target.branch)
+    return None if result is None else rows_reply(result, target, with_commit=not read.is_legacy)
+
+
+def is_small_read(call: Call, read: Read, compiles: bool) -> bool | None:
+    """True if a run of the query in this process would let it be answered at once from then on."""
+    target = read.target
+    if target.branch is None or read.with_entities or wants_arrow(call.headers):
+        return False
+    return is_small(call.graph, read.text, name=_declared(read).name, branch=target.branch, compiles=compiles)
+
+
 def rows_reply(
     result: QueryResult, target: Target, *, with_commit: bool = True, entities: RowEntities | None = None
 ) -> Reply:
@@ -98,4 +117,11 @@ def _declared(read: Read) -> Declared:
     return query
 
 
-READ = Road(Gate(body_target_needs, is_blocking=body_names_commit), answer, check=check_body_target, in_reader=True)
+READ = Road(
+    Gate(body_target_needs, is_blocking=body_names_commit),
+    answer,
+    check=check_body_target,
+    in_reader=True,
+    at_once=answer_at_once,
+    is_small=is_small_read,
+)

@@ -5,20 +5,31 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from omnigraph.core.actors import Action, Need
+from omnigraph.manifest.layout import MAIN
 from omnigraph.server.call import Call, branch_name
 from omnigraph.server.handlers import mutations, queries
 from omnigraph.server.handlers.commit_headers import IF_COMMIT
 from omnigraph.server.handlers.targets import Target, read_main
+from omnigraph.server.handlers.whole import check_whole
 from omnigraph.server.http.refusals import Refusal, bad_request, not_found
 from omnigraph.server.http.replies import Reply, json_reply
 from omnigraph.server.roads import Gate, Lane, Onward, Road
 from omnigraph.wire.http.models.queries import InvokeStoredQueryRequest
-from omnigraph.wire.http.stored_queries import stored_queries_json
+from omnigraph.wire.http.stored_queries import stored_queries_json, stored_query_json
 
 
 def catalog(call: Call, _: None) -> Reply:
     """All stored queries of a graph."""
     return json_reply(stored_queries_json(call.served.queries.values()))
+
+
+def show(call: Call, _: None) -> Reply:
+    """One stored query with its text, which may name any type."""
+    check_whole(call, "texts of stored queries", MAIN)
+    query = call.served.queries.get(call.path["name"])
+    if query is None:
+        raise missing(call)
+    return json_reply(stored_query_json(query))
 
 
 def invoke_needs(call: Call) -> Iterator[Need]:
@@ -53,4 +64,5 @@ def invoke(call: Call, body: InvokeStoredQueryRequest) -> Onward:
 
 
 CATALOG = Road(Gate(read_main), catalog, Lane.LOOP)
+SHOW = Road(Gate(read_main), show)
 INVOKE = Road(Gate(invoke_needs, hidden=missing), invoke, Lane.LOOP)

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any, Final, Protocol
 
 from pydantic import BaseModel
-from starlette.requests import Request
+from starlette.requests import ClientDisconnect, Request
 
 from omnigraph.server.http.json_bodies import decode, require_json, validated
 from omnigraph.server.http.refusals import Refusal, Rejection, bad_request, enveloped, too_large
@@ -125,15 +125,16 @@ async def parts_of(request: Request, bytes_max: int) -> AsyncIterator[bytes]:
     announced = request.headers.get("content-length", "")
     if announced.isdecimal() and int(announced) > bytes_max:
         raise too_large()
-    size = 0
-    stream = request.stream()
-    while True:
+    size, is_over = 0, False
+    while not is_over:
         try:
-            part = await asyncio.wait_for(anext(stream), BODY_IDLE_SECONDS)
-        except StopAsyncIteration:
-            return
+            async with asyncio.timeout(BODY_IDLE_SECONDS):
+                message = await request.receive()
         except TimeoutError:
             raise Rejection(408, "the request body did not arrive in time", {"connection": "close"}) from None
+        if message["type"] == "http.disconnect":
+            raise ClientDisconnect
+        part, is_over = message.get("body", b""), not message.get("more_body", False)
         size += len(part)
         if size > bytes_max:
             raise too_large()

@@ -8,12 +8,17 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Generic, TypeVar
+from typing import Final, Generic, TypeVar
 from urllib.parse import unquote_to_bytes
 
 from omnigraph.server.http.refusals import Rejection
 
 Row = TypeVar("Row")
+
+KNOWN_MAX: Final = 1_024
+"""Matches that are kept."""
+KNOWN_CHARS_MAX: Final = 256
+"""Characters of a path whose match is kept."""
 
 
 @dataclass(slots=True)
@@ -39,6 +44,7 @@ class PathTable(Generic[Row]):
 
     def __init__(self, rows: Iterable[tuple[str, str, Row]]) -> None:
         self._root: _Node[Row] = _Node()
+        self._known: dict[tuple[str, str], Match[Row]] = {}
         for method, template, row in rows:
             self._add(method, template, row)
 
@@ -56,6 +62,18 @@ class PathTable(Generic[Row]):
 
     def match(self, method: str, raw_path: str) -> Match[Row]:
         """The row of a request; raises Rejection 404 for an unknown path and 405 for another method."""
+        key = (method, raw_path)
+        known = self._known.get(key)
+        if known is None:
+            known = self._match(method, raw_path)
+            # Names of branches and entities are in paths, so the table is dropped whenever it is full.
+            if len(self._known) >= KNOWN_MAX:
+                self._known.clear()
+            if len(raw_path) <= KNOWN_CHARS_MAX:
+                self._known[key] = known
+        return known
+
+    def _match(self, method: str, raw_path: str) -> Match[Row]:
         segments = raw_path[1:].split("/") if raw_path.startswith("/") else []
         found = _find(self._root, segments, 0)
         if found is None:

@@ -3,20 +3,24 @@
 from __future__ import annotations
 
 import asyncio
-import threading
 from collections.abc import Awaitable
-from typing import Any, TypeVar
+from typing import Any, Final, TypeVar
 
 from starlette.types import Receive, Send
 
+from omnigraph.server.http.cancelling import Cancelling
 from omnigraph.server.http.replies import Reply
 from omnigraph.server.http.streams import BrokenStream, Parts, pump
+from omnigraph.wire.http.openapi import JSON
 
 R = TypeVar("R")
 
+WATCHED_SECONDS: Final = 0.05
+"""Time that work runs before the connection of its caller is watched."""
+
 
 async def send_reply(
-    reply: Reply, receive: Receive, send: Send, parts: Parts, cancel: threading.Event, *, without_body: bool
+    reply: Reply, receive: Receive, send: Send, parts: Parts, cancel: Cancelling, *, without_body: bool
 ) -> None:
     """Send an answer; raises BrokenStream if its body fails after the headers."""
     try:
@@ -30,7 +34,7 @@ async def send_reply(
             reply.on_end()
 
 
-async def _stream(chunks: Any, receive: Receive, send: Send, parts: Parts, cancel: threading.Event) -> None:
+async def _stream(chunks: Any, receive: Receive, send: Send, parts: Parts, cancel: Cancelling) -> None:
     async def part(content: bytes) -> None:
         await send({"type": "http.response.body", "body": content, "more_body": True})
 
@@ -42,6 +46,9 @@ async def _stream(chunks: Any, receive: Receive, send: Send, parts: Parts, cance
         await send({"type": "http.response.body", "body": b""})
 
 
+_JSON_TYPE: Final = (b"content-type", JSON.encode())
+
+
 class Gone:
     """Stands for a client that went away before the work was done."""
 
@@ -50,10 +57,19 @@ GONE = Gone()
 
 
 async def unless_gone(
-    work: Awaitable[R], receive: Receive, cancel: threading.Event, *, is_stopped: bool = False
+    work: Awaitable[R], receive: Receive, cancel: Cancelling, *, is_stopped: bool = False
 ) -> R | Gone:
     """Await work; if the client goes away first, set ``cancel``, and wait for the end of the work or stop it."""
     running = asyncio.ensure_future(work)
+    try:
+        # Most work is done before it pays to watch the connection.
+        await asyncio.wait({running}, timeout=WATCHED_SECONDS)
+    except asyncio.CancelledError:
+        cancel.set()
+        running.cancel()
+        raise
+    if running.done():
+        return running.result()
     watching = asyncio.ensure_future(_disconnected(receive))
     try:
         await asyncio.wait({running, watching}, return_when=asyncio.FIRST_COMPLETED)
@@ -81,6 +97,8 @@ async def _disconnected(receive: Receive) -> None:
 
 
 def _headers(reply: Reply) -> list[tuple[bytes, bytes]]:
+    if reply.media_type == JSON and not reply.headers and reply.chunks is None and reply.length is None:
+        return [_JSON_TYPE, (b"content-length", b"%d" % len(reply.body))]
     found = [(name.lower().encode("latin-1"), value.encode("latin-1")) for name, value in reply.headers.items()]
     if reply.media_type is not None:
         found.append((b"content-type", reply.media_type.encode("latin-1")))

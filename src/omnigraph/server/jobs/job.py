@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import threading
-from dataclasses import dataclass, field, replace
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field, fields, replace
 from enum import StrEnum
 from typing import Any
 
@@ -22,6 +23,14 @@ class JobState(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
+class Written:
+    """The commit that a job makes, if it ends well: its branch, and the idempotency key that finds it."""
+
+    branch: str
+    key: str
+
+
+@dataclass(frozen=True, slots=True)
 class JobFacts:
     """A job at one moment. ``unit`` is what ``done`` counts; times are in microseconds since 1970."""
 
@@ -31,12 +40,34 @@ class JobFacts:
     unit: str
     actor_id: str | None
     created_us: int
+    owner: str
+    """The process that runs it."""
+    written: Written | None = None
     state: JobState = JobState.WAITING
     started_us: int | None = None
     finished_us: int | None = None
+    seen_us: int = 0
+    """The last time that its process said that it runs."""
     done: int = 0
     result: dict[str, Any] | None = None
     error: dict[str, Any] | None = None
+
+    def to_record(self) -> dict[str, Any]:
+        """The facts as JSON values."""
+        return {**asdict(self), "state": self.state.value}
+
+    @classmethod
+    def of_record(cls, record: Mapping[str, Any]) -> JobFacts:
+        """The facts of a record; members that this release does not know are ignored."""
+        known = {item.name: record[item.name] for item in fields(cls) if item.name in record}
+        written = known.get("written")
+        return cls(
+            **{
+                **known,
+                "state": JobState(known["state"]),
+                "written": None if written is None else Written(**written),
+            }
+        )
 
 
 @dataclass(slots=True)
@@ -51,10 +82,11 @@ class Job:
         with self._lock:
             return self._facts
 
-    def update(self, **changes: Any) -> None:
+    def update(self, **changes: Any) -> JobFacts:
         """Replace some of the facts."""
         with self._lock:
             self._facts = replace(self._facts, **changes)
+            return self._facts
 
     def progress(self, done: int, *_: object) -> None:
         """Record the progress, as loads and maintenance report it. Spark reports more than a number."""

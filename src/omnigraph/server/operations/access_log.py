@@ -5,8 +5,22 @@ from __future__ import annotations
 import logging
 import time
 from dataclasses import dataclass, field
+from itertools import count
+
+from omnigraph.core.ports import UlidSource
 
 logger = logging.getLogger("omnigraph.server")
+
+
+class NumberedIds:
+    """Ids of requests: one of this run of the server, and a number. An id for each would cost as much as a read."""
+
+    def __init__(self) -> None:
+        self._run = UlidSource().new_id()
+        self._numbers = count(1)
+
+    def new_id(self) -> str:
+        return f"{self._run}-{next(self._numbers)}"
 
 
 @dataclass(slots=True)
@@ -37,6 +51,8 @@ class Entry:
         }
 
     def log(self) -> None:
+        if not logger.isEnabledFor(logging.INFO):
+            return
         facts = {
             "request": self.id,
             "method": self.method,

@@ -37,7 +37,10 @@ class Metrics:
             buckets=SECONDS,
             registry=self._registry,
         )
-        self._running = Gauge("omnigraph_http_requests_running", "Requests that run.", registry=self._registry)
+        self._running = 0
+        self.watch("omnigraph_http_requests_running", "Requests that run.", lambda: self._running)
+        self._known: dict[tuple[str, str | None, int, str | None], tuple[Counter, Histogram]] = {}
+        """Children of the metrics by their labels, which are closed sets. Looking one up costs more than using it."""
         self._reader_ends = Counter(
             "omnigraph_reader_ends", "Reader processes that ended, by reason.", ("reason",), registry=self._registry
         )
@@ -47,14 +50,19 @@ class Metrics:
         Gauge(name, text, registry=self._registry).set_function(value)
 
     def began(self) -> None:
-        self._running.inc()
+        self._running += 1
 
     def ended(self, method: str, path: str | None, status: int, graph: str | None, seconds: float) -> None:
         """Count a request: ``path`` is that of its row, and ``graph`` the id of a graph that is served."""
-        route = UNKNOWN if path is None else f"{method} {path}"
-        self._running.dec()
-        self._requests.labels(route, str(status), graph or "").inc()
-        self._seconds.labels(route).observe(seconds)
+        self._running -= 1
+        key = (method, path, status, graph) if path is not None else ("", None, status, graph)
+        known = self._known.get(key)
+        if known is None:
+            route = UNKNOWN if path is None else f"{method} {path}"
+            known = self._requests.labels(route, str(status), graph or ""), self._seconds.labels(route)
+            self._known[key] = known
+        known[0].inc()
+        known[1].observe(seconds)
 
     def reader_ended(self, reason: str) -> None:
         self._reader_ends.labels(reason).inc()

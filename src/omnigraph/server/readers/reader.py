@@ -21,6 +21,7 @@ from omnigraph.server.access.states import State
 from omnigraph.server.auth.verifying import Authenticator
 from omnigraph.server.call import Call
 from omnigraph.server.http.answers import is_failure, reply_to
+from omnigraph.server.http.cancelling import Cancelling
 from omnigraph.server.http.replies import Reply
 from omnigraph.server.http.streams import cut
 from omnigraph.server.readers.frames import Cancel, Done, Graphs, Next, Part, Ready, Work, opened, receive, send
@@ -41,7 +42,7 @@ class Reader:
         self._opening = threading.Lock()
         self._opened: dict[bytes, ServedGraph] = {}
         self._states: dict[int, Graphs] = {}
-        self._running: dict[int, threading.Event] = {}
+        self._running: dict[int, Cancelling] = {}
         self._cancelled: dict[int, None] = {}
 
     def listen(self, control: socket.socket) -> None:
@@ -81,7 +82,7 @@ class Reader:
                 self._run(channel, frame)
 
     def _run(self, channel: socket.socket, work: Work) -> None:
-        cancel = threading.Event()
+        cancel = Cancelling()
         with self._lock:
             self._running[work.number] = cancel
             if work.number in self._cancelled:
@@ -96,7 +97,7 @@ class Reader:
                 del self._running[work.number]
                 self._cancelled.pop(work.number, None)
 
-    def _done(self, work: Work, cancel: threading.Event) -> tuple[Done, Iterator[bytes] | None]:
+    def _done(self, work: Work, cancel: Cancelling) -> tuple[Done, Iterator[bytes] | None]:
         try:
             reply = work.handler(self._call(work, cancel), work.body)
             assert isinstance(reply, Reply), "a handler that leads onward runs in the front"
@@ -107,11 +108,13 @@ class Reader:
         sent = replace(reply, chunks=None)
         return Done(sent, reply.chunks is not None, resident_bytes=resident_bytes()), reply.chunks
 
-    def _call(self, work: Work, cancel: threading.Event) -> Call:
+    def _call(self, work: Work, cancel: Cancelling) -> Call:
         graphs = self._graphs(work.generation)
         found = self._graph(graphs.pickled[work.graph_id])
         serving = Serving({work.graph_id: found}, Authenticator(), State.OPEN, query_seconds=graphs.query_seconds)
-        return Call(work.call_id, serving, work.actor, work.path, work.query, work.headers, found, cancel, work.body)
+        call = Call(work.call_id, serving, work.actor, work.path, work.query, work.headers, found, body=work.body)
+        call.cancelling = cancel
+        return call
 
     def _graphs(self, generation: int) -> Graphs:
         """A serving state, which the front sends on another connection and so may come a moment later."""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -13,13 +12,14 @@ from typing import Any, Final
 
 from omnigraph.server.call import Call
 from omnigraph.server.http.answers import CLIENT_GONE, Answered
+from omnigraph.server.http.cancelling import Cancelling
 from omnigraph.server.http.replies import Reply
 from omnigraph.server.operations.metrics import Metrics
 from omnigraph.server.readers.frames import Done, Graphs, Next, Part, Stop, Work, shared
 from omnigraph.server.readers.memory import READER_BYTES_MAX
 from omnigraph.server.readers.pool import Channel, Pool, unavailable
 from omnigraph.server.readers.process import LOST, ReaderProcess
-from omnigraph.server.roads import Onward, Road
+from omnigraph.server.roads import Lane, Onward, Road
 from omnigraph.server.runners import READS_WAITING_MAX, InThreads
 from omnigraph.server.serving.graphs import Serving
 
@@ -39,7 +39,7 @@ class _Watched:
 
     reader: ReaderProcess
     number: int
-    cancel: threading.Event
+    cancel: Cancelling
     ends: float
     is_cancelled: bool = False
 
@@ -73,18 +73,28 @@ class InProcesses(InThreads):
         await super().close()
 
     async def handle(self, road: Road, call: Call, body: Any) -> Reply | Onward:
-        if not road.in_reader:
+        if not road.in_reader or await self._is_small(road, call, body):
             return await super().handle(road, call, body)
         with self.counted():
             channel = await self.pool.take(call.serving.query_seconds)
-            if call.cancel.is_set():
+            if call.cancelling.is_wanted:
                 self.pool.give_back(channel)
                 return Reply(CLIENT_GONE)
             try:
                 done = await self._done(channel, road, call, body)
             except LOST:
                 raise unavailable("the reader of this request was lost") from None
-        return self._reply(channel, done, is_wanted=not call.cancel.is_set())
+        return self._reply(channel, done, is_wanted=not call.cancelling.is_wanted)
+
+    async def _is_small(self, road: Road, call: Call, body: Any) -> bool:
+        """True for work that is cheaper here than the way to a reader, once its data is in memory."""
+        if road.is_small is None:
+            return False
+        found = road.is_small(call, body, False)
+        if found is None:
+            is_small = road.is_small
+            found = await self.run(Lane.READ, lambda: is_small(call, body, True), call.cancel)
+        return bool(found)
 
     async def _done(self, channel: Channel, road: Road, call: Call, body: Any) -> Done:
         reader, graphs = channel.reader, self._graphs(call.serving)
@@ -103,7 +113,9 @@ class InProcesses(InThreads):
         )
         await reader.know(graphs)
         await channel.connection.send(work)
-        watched = _Watched(reader, number, call.cancel, time.monotonic() + call.serving.query_seconds + KILL_SECONDS)
+        watched = _Watched(
+            reader, number, call.cancelling, time.monotonic() + call.serving.query_seconds + KILL_SECONDS
+        )
         try:
             with self._watch(watched):
                 done: Done = await channel.connection.receive()
@@ -129,7 +141,7 @@ class InProcesses(InThreads):
         while self._watched:
             await asyncio.sleep(LOOK_SECONDS)
             for watched in list(self._watched):
-                if watched.cancel.is_set() and not watched.is_cancelled:
+                if watched.cancel.is_wanted and not watched.is_cancelled:
                     watched.is_cancelled = True
                     await watched.reader.cancel(watched.number)
                 if time.monotonic() > watched.ends:

@@ -14,6 +14,7 @@ from omnigraph.server.routes.additions.explore import EXPLORE
 from omnigraph.server.routes.additions.jobs import JOBS
 from omnigraph.server.routes.additions.loads import TABLE_LOADS
 from omnigraph.server.routes.additions.merging import MERGING
+from omnigraph.server.routes.additions.reviews import REVIEWS
 from omnigraph.server.routes.additions.texts import TEXTS
 from omnigraph.server.routes.reads import READS
 from omnigraph.server.routes.rows import Route, completed
@@ -24,7 +25,7 @@ from omnigraph.wire.http.openapi import Reply as Documented
 REFERENCE: Final = "0.10"
 """The release whose operations ``?only=`` selects."""
 
-ADDITIONS: Final = (*EXPLORE, *TEXTS, *MERGING, *TABLE_LOADS, *JOBS)
+ADDITIONS: Final = (*EXPLORE, *TEXTS, *MERGING, *REVIEWS, *TABLE_LOADS, *JOBS)
 """The rows that Omnigraph 0.10 does not have."""
 
 DOCUMENTED: Final = tuple(completed(route) for route in (*READS, *WRITES, *ADDITIONS))

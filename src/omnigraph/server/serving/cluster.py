@@ -80,7 +80,7 @@ class ClusterSource:
         self._judge(served, reasons)
         self._profiles = {graph.id: graph.embedding for graph in snapshot.graphs}
         server = None if snapshot.server_policy is None else _policy(snapshot.server_policy, Resource.SERVER, None)
-        return Serving(served, authenticator, state, server, self.query_seconds)
+        return Serving(served, authenticator, state, server, self.query_seconds, reasons)
 
     def _judge(self, served: Mapping[str, ServedGraph], reasons: Mapping[str, str]) -> None:
         """Log why graphs are left out, and refuse to serve if that is not allowed."""

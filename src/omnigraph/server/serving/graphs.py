@@ -12,6 +12,7 @@ from omnigraph.core.lru import Lru
 from omnigraph.engine.graph import Graph
 from omnigraph.engine.permits.authorizer import Authorizer
 from omnigraph.engine.picture.scene import Scene
+from omnigraph.engine.reviews.files import KEPT_MAX, Kept
 from omnigraph.errors import UsageError
 from omnigraph.server.access.states import State, server_denial
 from omnigraph.server.auth.verifying import Authenticator
@@ -19,8 +20,8 @@ from omnigraph.server.http.refusals import bad_request, not_found
 from omnigraph.server.limits import QUERY_SECONDS
 from omnigraph.server.serving.stored_queries import StoredQuery
 
-SCENES_MAX: Final = 32
-"""Samples that are kept for one graph: up to 2,000 nodes and 5,000 edges each."""
+SCENES_MAX: Final = 200_000
+"""Nodes and edges of the pictures that are kept for one graph, all together."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,8 +37,14 @@ class ServedGraph:
     queries: Mapping[str, StoredQuery] = field(default_factory=dict)
     is_declared: bool = False
     """The graph belongs to a cluster, which alone changes its schema."""
-    scenes: Lru[Hashable, Scene] = field(default_factory=lambda: Lru(SCENES_MAX), repr=False, compare=False)
-    """Samples of the graph by commit, with the positions of their nodes."""
+    scenes: Lru[Hashable, Scene] = field(
+        default_factory=lambda: Lru(SCENES_MAX, lambda scene: 1 + len(scene.nodes) + len(scene.edges)),
+        repr=False,
+        compare=False,
+    )
+    """Pictures of the graph by commit: samples and changes, with the positions of their nodes."""
+    reviews: Kept = field(default_factory=lambda: Lru(KEPT_MAX), repr=False, compare=False)
+    """Files of saved reviews that were read."""
 
     @property
     def uri(self) -> str:
@@ -67,6 +74,8 @@ class Serving:
     server_policy: Authorizer | None = None
     query_seconds: float = QUERY_SECONDS
     """Time limit of a query."""
+    quarantined: Mapping[str, str] = field(default_factory=dict)
+    """Graphs of the cluster that are not served, with the reasons."""
 
     def find(self, graph_id: str) -> ServedGraph:
         """The graph of an id; raises Refusal 400 for a text that is no id, and 404 for one that is not served."""

@@ -3,6 +3,7 @@ import { connection, refuseToken, revision, route, token } from "./state.js";
 
 const BASE = new URL("../", document.baseURI);
 const RETRY_MS = 1500;
+export const ARROW = "application/vnd.apache.arrow.stream";
 
 /** An answer that is an error: its status, the text, and the problem of the envelope. */
 export class ApiError extends Error {
@@ -32,44 +33,58 @@ async function awaitServer() {
   }
 }
 
-/**
- * @param {string} path
- * @param {{body?: any, query?: Record<string, any>, headers?: Record<string, string>}} [options]
- * @returns {Promise<any>}
- */
-export async function request(path, { body, query = {}, headers = {} } = {}) {
+/** @typedef {{body?: any, query?: Record<string, any>, headers?: Record<string, string>, method?: string}} Options */
+
+/** @param {string} path @param {Options} options @returns {Promise<Response>} */
+async function send(path, { body, query = {}, headers = {}, method }) {
   const url = new URL(path, BASE);
-  for (const [name, value] of Object.entries(query)) if (value !== undefined) url.searchParams.set(name, value);
-  const sent = { ...headers };
+  for (const [name, value] of Object.entries(query)) {
+    for (const item of Array.isArray(value) ? value : [value]) if (item !== undefined && item !== "") url.searchParams.append(name, item);
+  }
   const sentToken = token.value;
+  /** @type {Record<string, string>} */
+  const sent = { ...headers };
   if (sentToken) sent.authorization = `Bearer ${sentToken}`;
   if (body !== undefined) sent["content-type"] = "application/json";
   let answer;
   try {
-    answer = await fetch(url, {
-      method: body === undefined ? "GET" : "POST",
-      headers: sent,
-      body: body === undefined ? undefined : JSON.stringify(body),
-    });
+    answer = await fetch(url, { method: method ?? (body === undefined ? "GET" : "POST"), headers: sent, body: body === undefined ? undefined : JSON.stringify(body) });
   } catch {
     awaitServer();
     throw new ApiError(0, { error: "The server cannot be reached." });
   }
   if (answer.status === 401) refuseToken(sentToken);
-  const text = await answer.text();
-  let parsed;
-  try {
-    parsed = JSON.parse(text);
-  } catch {
-    parsed = { error: text };
-  }
-  if (!answer.ok) throw new ApiError(answer.status, parsed);
-  return parsed;
+  return answer;
 }
 
-/** A call of the graph that is shown. @type {(path: string, options?: object) => Promise<any>} */
-export function call(path, options) {
-  return request(`graphs/${encodeURIComponent(route.value.graph)}/${path}`, options);
+/** The value of a text, if it is JSON; else an error with the text. @type {(text: string) => any} */
+function parsed(text) {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return { error: text };
+  }
+}
+
+/** @param {string} path @param {Options} [options] @returns {Promise<any>} */
+export async function request(path, options = {}) {
+  const answer = await send(path, options);
+  const body = parsed(await answer.text());
+  if (!answer.ok) throw new ApiError(answer.status, body);
+  return body;
+}
+
+/** @type {(path: string) => string} */
+const ofGraph = (path) => `graphs/${encodeURIComponent(route.value.graph)}/${path}`;
+
+/** A call of the graph that is shown. @type {(path: string, options?: Options) => Promise<any>} */
+export const call = (path, options) => request(ofGraph(path), options);
+
+/** The bytes of an answer, as a file. @type {(path: string, options: Options) => Promise<Blob>} */
+export async function download(path, options) {
+  const answer = await send(ofGraph(path), options);
+  if (!answer.ok) throw new ApiError(answer.status, parsed(await answer.text()));
+  return answer.blob();
 }
 
 /** A key that makes a repeated write the same write. */

@@ -4,25 +4,35 @@ import { signal } from "./vendor/core.js";
 const TOKEN = "omnigraph-token";
 
 /**
- * @typedef {{graph: string, screen: string, params: Record<string, string>}} Route
- * @typedef {{actor_id: string | null, graphs: string[]}} Session
+ * @typedef {Record<string, string>} Params
+ * @typedef {{graph: string, screen: string, params: Params}} Route
+ * @typedef {{actor_id: string | null, graphs: string[], may_list: boolean}} Session
  */
 
 /** @type {(hash: string) => Route} */
 export function parseRoute(hash) {
   const [path, query = ""] = hash.replace(/^#\/?/, "").split("?", 2);
-  const [graph = "", screen = ""] = path.split("/").map(decodeURIComponent);
+  const [graph = "", screen = ""] = path.split("/").map(decoded);
   return { graph, screen: screen || "overview", params: Object.fromEntries(new URLSearchParams(query)) };
 }
 
-/** @type {(route: Partial<Route>) => string} */
+/** A part of an address; one that was cut in the middle of a character is taken as it is. @type {(text: string) => string} */
+function decoded(text) {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return text;
+  }
+}
+
+/** @type {(route: {graph?: string, screen?: string, params?: Record<string, any>}) => string} */
 export function address({ graph = route.value.graph, screen = "overview", params = {} }) {
   const kept = Object.entries(params).filter(([, value]) => value !== "" && value !== undefined && value !== null);
-  const query = new URLSearchParams(kept).toString();
+  const query = new URLSearchParams(kept.map(([name, value]) => [name, String(value)])).toString();
   return `#/${encodeURIComponent(graph)}/${screen}${query ? `?${query}` : ""}`;
 }
 
-/** Address of a screen at the branch or commit that is shown. @type {(screen: string, params?: object) => string} */
+/** Address of a screen at the branch or commit that is shown. @type {(screen: string, params?: Record<string, any>) => string} */
 export function link(screen, params = {}) {
   const { ref, at } = route.value.params;
   return address({ screen, params: { ref, at, ...params } });
@@ -32,7 +42,7 @@ export function link(screen, params = {}) {
 function takeToken() {
   const found = /^#token=([^&]+)/.exec(location.hash);
   if (found) {
-    sessionStorage.setItem(TOKEN, decodeURIComponent(found[1]));
+    sessionStorage.setItem(TOKEN, decoded(found[1]));
     history.replaceState(null, "", location.pathname);
   }
   return sessionStorage.getItem(TOKEN) ?? "";
@@ -40,12 +50,14 @@ function takeToken() {
 
 export const token = signal(takeToken());
 export const route = signal(parseRoute(location.hash));
-/** @type {{value: Session | null}} */
-export const session = signal(null);
-/** @type {{value: "online" | "offline"}} */
-export const connection = signal("online");
+export const session = signal(/** @type {Session | null} */ (null));
+export const connection = signal(/** @type {"online" | "offline"} */ ("online"));
 /** Counts up when everything shown has to be read again. */
 export const revision = signal(0);
+/** The commit that the screen shows, for links that stay true. */
+export const shownCommit = signal("");
+/** A short message about what was just done. */
+export const notice = signal("");
 
 addEventListener("hashchange", () => {
   if (location.hash.startsWith("#token=")) {
@@ -92,8 +104,20 @@ export function go(hash) {
   location.hash = hash;
 }
 
-/** The branch or commit that is shown, as requests name it. */
+/** The branch or commit that is shown, as requests name it. @type {() => {snapshot?: string, branch?: string}} */
 export function target() {
   const { ref, at } = route.value.params;
   return at ? { snapshot: at } : { branch: ref || "main" };
+}
+
+/** The inputs that say which entities are shown: reads that depend on them are repeated. */
+export const moment = () => [route.value.graph, route.value.params.ref, route.value.params.at];
+
+/** JSON of the address, or another value if someone cut the link. @template T @param {string | undefined} text @param {T} otherwise @returns {T} */
+export function parsed(text, otherwise) {
+  try {
+    return text ? JSON.parse(text) : otherwise;
+  } catch {
+    return otherwise;
+  }
 }

@@ -26,6 +26,7 @@ from omnigraph.storage.stage.discard import discard_version
 from omnigraph.storage.tables.row_addresses import OFFSET_BITS, by_fragment
 from omnigraph.storage.tables.store import Store
 from omnigraph.write.load.mode import LoadMode
+from omnigraph.write.type_tables import refuse_external
 from omnigraph.write.violations import violation_error
 
 RowLines = Mapping[tuple[int, str], Mapping[int, int]]
@@ -128,6 +129,7 @@ class LoadInput:
         for key in sorted(self.replaced.union(*(input_slice.tables for input_slice in self.slices))):
             kind, _, name = key.partition(":")
             entity = catalog.nodes[name] if kind == "node" else catalog.edges[name]
+            refuse_external(entity)
             pin = pins[key]
             written = [rows for input_slice in self.slices for rows in _written(input_slice, key)]
             base = self.store.open(pin.location, pin.lance_version)

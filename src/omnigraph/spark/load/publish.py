@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from omnigraph.core.tables import TablePin
 from omnigraph.core.tuning import Tuning
 from omnigraph.engine.load.run import LoadJob
-from omnigraph.manifest.publisher import Published
+from omnigraph.manifest.queue import Published
 from omnigraph.spark.cluster import limits
 from omnigraph.spark.cluster.connect import is_connect
 from omnigraph.spark.cluster.progress import Watch

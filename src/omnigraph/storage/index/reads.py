@@ -22,9 +22,11 @@ Scores = npt.NDArray[np.float32]
 
 
 def known_indexes(store: Store, pin: TablePin) -> Mapping[tuple[str, IndexKind], Coverage]:
-    """The indexes that a table has, by column and kind. Reads manifests only, once per version."""
+    """The indexes that a table has, by column and kind; an external one has none. Reads manifests only, once."""
     key = (pin.location, pin.lance_version)
     known: Mapping[tuple[str, IndexKind], Coverage] | None = store.indexes.get(key)
+    if pin.is_external:
+        return {}
     if known is None:
         dataset = store.open(*key)
         specs = [IndexSpec(name, kind) for name in dataset.schema.names for kind in IndexKind]

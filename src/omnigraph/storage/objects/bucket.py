@@ -219,6 +219,8 @@ class BucketBackend(ABC):
     """A store of buckets that obstore has a client for."""
 
     scheme: ClassVar[str]
+    aliases: ClassVar[tuple[str, ...]] = ()
+    """Schemes that other programs write for the same store."""
 
     capabilities: ClassVar[Capabilities] = Capabilities(
         is_local=False,
@@ -244,15 +246,15 @@ class BucketBackend(ABC):
 
     @property
     def schemes(self) -> tuple[str, ...]:
-        return (self.scheme,)
+        return (self.scheme, *self.aliases)
 
     @property
     def example(self) -> str:
         return f"{self.scheme}://bucket"
 
     def parse_root(self, text: str) -> Root:
-        self._split(text, "prefix")
-        return Root(text.rstrip("/"), self.capabilities)
+        bucket, prefix = self._split(text, "prefix")
+        return Root(f"{bucket}/{prefix}".rstrip("/"), self.capabilities)
 
     def open_objects(self, root: Root, options: Mapping[str, str], durability: Durability) -> Objects:
         # An acknowledged write is durable in an object store, whatever durability the user chose.

@@ -35,6 +35,7 @@ class S3Backend(BucketBackend):
     """Amazon S3 and servers with its interface, such as MinIO."""
 
     scheme = "s3"
+    aliases = ("s3a", "s3n")
 
     def connect(self, url: str, options: Mapping[str, str]) -> ObjectStore:
         from obstore.store import S3Store

@@ -16,6 +16,7 @@ import json
 import logging
 import os
 import random
+import threading
 import time
 import uuid
 from collections.abc import Iterator
@@ -30,7 +31,9 @@ _logger = logging.getLogger(__name__)
 TURN_SECONDS_MAX = 600.0
 """Longest turn that other writers respect, whatever its holder announces."""
 
-_LOCAL_PAUSE_SECONDS = 0.002
+ANNOUNCED_WITHIN_SECONDS = 1.0
+"""Pause before the announced end of a local turn is looked at: its holder may not have written it yet."""
+
 _REMOTE_PAUSE_SECONDS = 0.2
 
 FILE = "_turn"
@@ -89,20 +92,40 @@ def _lock(descriptor: int, kind: int) -> bool:
     Returns False without the lock, also if the file system has no locks or the disk fails. The writer then proceeds
     without a turn, and the swap reports a failing disk.
     """
-    began = time.time()
     with suppress(OSError):
-        while not _is_locked(descriptor, kind):
-            try:
-                until = float(os.pread(descriptor, 20, 0))
-            except ValueError:
-                # The holder has taken the lock and not yet announced its end.
-                until = began + 1
-            if time.time() > min(until, began + TURN_SECONDS_MAX):
-                _logger.info("a writer holds its turn longer than announced; proceeding without waiting")
-                return False
-            time.sleep(random.uniform(0, 2 * _LOCAL_PAUSE_SECONDS))
-        return True
+        return _is_locked(descriptor, kind) or _is_granted(descriptor, kind)
     return False
+
+
+def _is_granted(descriptor: int, kind: int) -> bool:
+    """Wait in the queue of the operating system: polling would cost more than a turn takes, and leave pauses between
+    turns.
+
+    A thread waits, because the call cannot be given up. It has a descriptor of its own for the same open file: if the
+    caller leaves and closes its own one, a late lock ends with the thread.
+    """
+    own, granted = os.dup(descriptor), threading.Event()
+
+    def wait() -> None:
+        try:
+            fcntl.flock(own, kind)
+            granted.set()
+        finally:
+            os.close(own)
+
+    threading.Thread(target=wait, name="omnigraph-turn", daemon=True).start()
+    limit = time.time() + TURN_SECONDS_MAX
+    until = time.time() + ANNOUNCED_WITHIN_SECONDS
+    while not granted.wait(max(0.0, until - time.time())):
+        try:
+            # The turn has passed to others meanwhile, each with its own end.
+            until = min(float(os.pread(descriptor, 20, 0)), limit)
+        except ValueError:
+            until = 0.0
+        if time.time() > until:
+            _logger.info("a writer holds its turn longer than announced; proceeding without waiting")
+            return False
+    return True
 
 
 def _is_locked(descriptor: int, kind: int) -> bool:

@@ -1,6 +1,8 @@
-"""The names of Lance's version files."""
+"""The names of the files that make a version: manifests of Lance, and seals of external tables."""
 
 from __future__ import annotations
+
+from omnigraph.core.tables import is_external
 
 DETACHED_BIT = 1 << 63
 """Numbers of detached versions have the highest bit set; ordinary ones count from 1."""
@@ -13,7 +15,9 @@ LAST_NUMBER = 2**64 - 1
 
 
 def manifest_file(location: str, version: int) -> str:
-    """The manifest of a version, detached or ordinary."""
+    """The manifest of a version, detached or ordinary; of an external table, its seal."""
+    if is_external(location):
+        return f"{location}/{version:016x}.json"
     name = f"d{version}" if version & DETACHED_BIT else f"{LAST_NUMBER - version:020d}"
     return f"{location}/_versions/{name}.manifest"
 

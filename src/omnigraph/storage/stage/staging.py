@@ -24,7 +24,7 @@ from omnigraph.storage.objects.version_names import manifest_file
 from omnigraph.storage.publish.first_version import commit_first
 from omnigraph.storage.publish.newest import newest_version
 from omnigraph.storage.tables.blob_files import INLINE_BYTES_MAX, has_blobs
-from omnigraph.storage.tables.key_cache import fragment_key
+from omnigraph.storage.tables.key_cache import file_name, fragment_key
 from omnigraph.storage.tables.row_addresses import FragmentRows, by_fragment
 from omnigraph.storage.tables.store import Store
 from omnigraph.storage.tables.table_schema import ColumnNumbers, column_numbers, fit_reader, fit_table, stored_schema
@@ -290,7 +290,7 @@ def _remember_ids(store: Store, dataset: LanceDataset, location: str, added: Seq
     # New fragments are the last ones.
     for fragment in reversed(dataset.get_fragments() if known else []):
         metadata = fragment.metadata
-        ids = known.pop(metadata.files[0].path, None)
+        ids = known.pop(file_name(metadata.files[0]), None)
         if ids is not None:
             store.keys.put(fragment_key(location, metadata), ids)
         if not known:

@@ -21,7 +21,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-import lance
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -29,13 +28,12 @@ import pyarrow.compute as pc
 from omnigraph.core.tables import TablePin
 from omnigraph.errors import CorruptionError
 from omnigraph.storage.objects.failures import translated
-from omnigraph.storage.tables.columns_by_fragment import deleted_offsets
-from omnigraph.storage.tables.filters import ids_filter
-from omnigraph.storage.tables.key_cache import fragment_key
+from omnigraph.storage.tables.filters import Membership
+from omnigraph.storage.tables.lance_table import IDS_PER_FILTER_MAX, open_table
+from omnigraph.storage.tables.port import PinnedTable, ScanOptions, TableFragment
 from omnigraph.storage.tables.row_addresses import OFFSET_BITS
 from omnigraph.storage.tables.row_layout import Rows
-from omnigraph.storage.tables.rows_by_position import bare, take
-from omnigraph.storage.tables.scan import IDS_PER_FILTER_MAX
+from omnigraph.storage.tables.rows_by_position import bare
 from omnigraph.storage.tables.store import Store
 
 ADDRESS = "_rowaddr"
@@ -77,21 +75,20 @@ def difference(
     for data, fragment in old.items():
         other = new.get(data)
         if other is None:
-            gone.append(Piece(fragment.fragment_id))
+            gone.append(Piece(fragment.number))
             continue
         # Same bytes, but one of the versions does not show all of their columns: every row may look different.
-        if apart and any(apart.intersection(file.fields) for file in fragment.metadata.files):
-            gone.append(Piece(fragment.fragment_id))
-            come.append(Piece(other.fragment_id))
+        if apart.intersection(fragment.columns):
+            gone.append(Piece(fragment.number))
+            come.append(Piece(other.number))
             continue
-        assert before is not None
-        if fragment_key(before.location, fragment.metadata)[1] == fragment_key(before.location, other.metadata)[1]:
+        if fragment.deletions == other.deletions:
             continue
         # Same data files, other deletion files: only rows that are deleted in one of them differ.
-        dead, dead_after = (deleted_offsets(store, before.location, item) for item in (fragment, other))
+        dead, dead_after = fragment.dead(), other.dead()
         _add(gone, fragment, np.setdiff1d(dead_after, dead, assume_unique=True))
         _add(come, other, np.setdiff1d(dead, dead_after, assume_unique=True))
-    come.extend(Piece(fragment.fragment_id) for data, fragment in new.items() if data not in old)
+    come.extend(Piece(fragment.number) for data, fragment in new.items() if data not in old)
     return Difference(tuple(gone), tuple(come))
 
 
@@ -99,17 +96,16 @@ def _same(before: TablePin, after: TablePin) -> bool:
     return (before.location, before.lance_version) == (after.location, after.lance_version)
 
 
-def _fragments(store: Store, pin: TablePin | None) -> dict[str, lance.LanceFragment]:
+def _fragments(store: Store, pin: TablePin | None) -> dict[str, TableFragment]:
     """Fragments by the names of their data files. Not by number: two branches give the same number to other rows."""
     if pin is None or not pin.rows:
         return {}
-    dataset = store.open(pin.location, pin.lance_version)
-    return {fragment_key(pin.location, fragment.metadata)[0]: fragment for fragment in dataset.get_fragments()}
+    return {fragment.data: fragment for fragment in open_table(store, pin).fragments()}
 
 
-def _add(pieces: list[Piece], fragment: lance.LanceFragment, offsets: Rows) -> None:
+def _add(pieces: list[Piece], fragment: TableFragment, offsets: Rows) -> None:
     if len(offsets):
-        pieces.append(Piece(fragment.fragment_id, offsets))
+        pieces.append(Piece(fragment.number, offsets))
 
 
 def count_rows(store: Store, pin: TablePin, pieces: Sequence[Piece]) -> int:
@@ -119,8 +115,7 @@ def count_rows(store: Store, pin: TablePin, pieces: Sequence[Piece]) -> int:
 
 def piece_rows(store: Store, pin: TablePin, pieces: Sequence[Piece]) -> list[int]:
     """The number of rows of each piece. Reads no row."""
-    dataset = store.open(pin.location, pin.lance_version)
-    live = {item.fragment_id: item.metadata.num_rows for item in dataset.get_fragments()}
+    live = {item.number: item.rows for item in open_table(store, pin).fragments()}
     return [live[piece.fragment] if piece.offsets is None else len(piece.offsets) for piece in pieces]
 
 
@@ -135,46 +130,43 @@ def read_pieces(
 
     ``columns`` are the wanted names with the fields they are stored as; blobs come as Lance describes them.
     """
-    dataset = store.open(pin.location, pin.lance_version)
-    reader = _Reader(store, pin, dataset, list(dict.fromkeys(["id", *(field.name for field in columns.values())])))
+    table = open_table(store, pin)
+    reader = _Reader(table, list(dict.fromkeys(["id", *(field.name for field in columns.values())])))
     wanted = None if ids is None else pa.array(ids, pa.string())
     with translated(f"rows of {pin.key} cannot be read", table=pin.key):
         tables = [*reader.whole(pieces, ids), *reader.partial(pieces)]
     parts = []
-    for table in tables:
-        kept = table if wanted is None else table.filter(pc.is_in(table.column("id"), value_set=wanted))
+    for read in tables:
+        kept = read if wanted is None else read.filter(pc.is_in(read.column("id"), value_set=wanted))
         parts.append(kept.select([*(field.name for field in columns.values()), ADDRESS]))
     names = [*columns, ADDRESS]
     if not parts:
-        empty = dataset.scanner(columns=reader.names, limit=0).to_table()
-        fields = [empty.schema.field(field.name) for field in columns.values()]
+        types = [table.schema.field(field.name).type for field in columns.values()]
+        # Lance describes blobs by structs, and of no blob there is no description.
+        fields = [
+            pa.field(field.name, pa.null() if isinstance(type_, pa.ExtensionType) else type_)
+            for field, type_ in zip(columns.values(), types, strict=True)
+        ]
         return pa.Table.from_batches([], pa.schema([*fields, pa.field(ADDRESS, pa.uint64())])).rename_columns(names)
     return pa.concat_tables([bare(part) for part in parts]).rename_columns(names)
 
 
 @dataclass(frozen=True, slots=True)
 class _Reader:
-    store: Store
-    pin: TablePin
-    dataset: lance.LanceDataset
+    table: PinnedTable
     names: list[str]
 
     def whole(self, pieces: Sequence[Piece], ids: Sequence[str] | None) -> list[pa.Table]:
         chosen = {piece.fragment for piece in pieces if piece.offsets is None}
-        fragments = [item for item in self.dataset.get_fragments() if item.fragment_id in chosen]
+        fragments = [item.number for item in self.table.fragments() if item.number in chosen]
         if not fragments:
             return []
-        is_filtered = ids is not None and len(ids) <= IDS_PER_FILTER_MAX
-        return [
-            self.dataset.scanner(
-                columns=self.names,
-                fragments=fragments,
-                filter=ids_filter("id", ids) if ids is not None and is_filtered else None,
-                with_row_address=True,
-            ).to_table()
-        ]
+        is_filtered = ids is not None and 0 < len(ids) <= IDS_PER_FILTER_MAX
+        where = Membership("id", pa.array(ids, pa.string())) if is_filtered else None
+        batches = self.table.scan(self.names, where, ScanOptions(with_address=True, fragments=fragments))
+        return [pa.Table.from_batches([batch]) for batch in batches]
 
-    def _scanned(self, fragment: lance.LanceFragment, places: Rows) -> pa.Table:
+    def _scanned(self, fragment: TableFragment, places: Rows) -> pa.Table:
         """Rows of a fragment at ascending places among its live rows, which is the order of a scan.
 
         Places 0, 4 and 5 with batches of 3 rows: batch 0 holds places 0 to 2 and gives its row 0, batch 1 holds 3 to 5
@@ -182,7 +174,8 @@ class _Reader:
         """
         found: list[pa.RecordBatch] = []
         start = 0
-        for batch in fragment.scanner(columns=self.names, with_row_address=True).to_batches():
+        options = ScanOptions(with_address=True, fragments=[fragment.number])
+        for batch in self.table.scan(self.names, None, options):
             low, high = np.searchsorted(places, (start, start + batch.num_rows))
             if high > low:
                 found.append(batch.take(pa.array(places[low:high] - start)))
@@ -210,21 +203,19 @@ class _Reader:
         positions: list[Rows] = []
         addresses: list[Rows] = []
         tables: list[pa.Table] = []
-        for fragment in self.dataset.get_fragments() if wanted else []:
-            live = fragment.metadata.num_rows
-            offsets = wanted.get(fragment.fragment_id)
+        for fragment in self.table.fragments() if wanted else []:
+            offsets = wanted.get(fragment.number)
             if offsets is not None:
-                dead = deleted_offsets(self.store, self.pin.location, fragment)
-                # The wanted offsets are live in this version, so none of them is in ``dead``.
-                places = offsets - np.searchsorted(dead, offsets)
-                if len(offsets) * TAKEN_SHARE > live:
+                # The wanted offsets are live in this version, so none of them is deleted.
+                places = offsets - np.searchsorted(fragment.dead(), offsets)
+                if len(offsets) * TAKEN_SHARE > fragment.rows:
                     tables.append(self._scanned(fragment, places))
                 else:
                     positions.append(start + places)
-                    addresses.append(offsets + (fragment.fragment_id << OFFSET_BITS))
-            start += live
+                    addresses.append(offsets + (fragment.number << OFFSET_BITS))
+            start += fragment.rows
         if positions:
-            taken = take(self.store, self.pin, np.concatenate(positions), self.names)
+            taken = self.table.take(np.concatenate(positions), self.names)
             tables.append(taken.append_column(ADDRESS, pa.array(np.concatenate(addresses), pa.uint64())))
         return tables
 
@@ -248,7 +239,7 @@ def addresses_in(store: Store, before: TablePin, after: TablePin, ids: pa.Array,
     if _same(before, after) or not len(ids):
         return addresses
     old, new = _fragments(store, before), _fragments(store, after)
-    moved_to = {fragment.fragment_id: new[data].fragment_id for data, fragment in old.items() if data in new}
+    moved_to = {fragment.number: new[data].number for data, fragment in old.items() if data in new}
     given = addresses.to_numpy()
     numbers, places = np.unique(given >> np.uint64(OFFSET_BITS), return_inverse=True)
     # One lookup per fragment, spread over its rows. -1 marks rows that have to be looked up by id.
@@ -256,10 +247,10 @@ def addresses_in(store: Store, before: TablePin, after: TablePin, ids: pa.Array,
     # The wrapped value of -1 is never returned: those rows are overwritten below.
     found = (targets.astype(np.uint64) << np.uint64(OFFSET_BITS)) | (given & np.uint64((1 << OFFSET_BITS) - 1))
     for data in old.keys() & new.keys():
-        targets[_deleted_since(store, before, old[data], new[data], given)] = -1
+        targets[_deleted_since(old[data], new[data], given)] = -1
     lost = np.flatnonzero(targets < 0)
     if len(lost):
-        pieces = [Piece(fragment.fragment_id) for data, fragment in new.items() if data not in old]
+        pieces = [Piece(fragment.number) for data, fragment in new.items() if data not in old]
         wanted = ids.take(pa.array(lost))
         rows = read_pieces(store, after, pieces, {"id": pa.field("id", pa.string())}, wanted.to_pylist())
         positions = pc.index_in(wanted, value_set=rows.column("id").combine_chunks())
@@ -270,13 +261,11 @@ def addresses_in(store: Store, before: TablePin, after: TablePin, ids: pa.Array,
     return pa.array(found, pa.uint64())
 
 
-def _deleted_since(
-    store: Store, pin: TablePin, before: lance.LanceFragment, after: lance.LanceFragment, addresses: Rows
-) -> Rows:
+def _deleted_since(before: TableFragment, after: TableFragment, addresses: Rows) -> Rows:
     """Indices of those addresses that lie in a fragment and are deleted in its later version."""
-    if fragment_key(pin.location, before.metadata)[1] == fragment_key(pin.location, after.metadata)[1]:
+    if before.deletions == after.deletions:
         return np.empty(0, np.int64)
-    inside = np.flatnonzero(addresses >> np.uint64(OFFSET_BITS) == before.fragment_id)
+    inside = np.flatnonzero(addresses >> np.uint64(OFFSET_BITS) == before.number)
     offsets = (addresses[inside] & np.uint64((1 << OFFSET_BITS) - 1)).astype(np.int64)
-    found: Rows = inside[np.isin(offsets, deleted_offsets(store, pin.location, after))]
+    found: Rows = inside[np.isin(offsets, after.dead())]
     return found

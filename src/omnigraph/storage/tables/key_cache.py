@@ -7,11 +7,12 @@ Tables that are too large for the cache are searched with a filter.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from omnigraph.core.lru import Lru
 from omnigraph.storage.objects.failures import translated
+from omnigraph.storage.tables.row_addresses import OFFSET_BITS
 
 if TYPE_CHECKING:
     import lance
@@ -19,15 +20,34 @@ if TYPE_CHECKING:
 CACHED_FRAGMENTS_MAX = 4096
 """Fragments cached per store."""
 
+CACHED_LISTS_MAX = 32
+"""Lists of fragments cached per store: a write asks for the same version several times."""
+
 FragmentKey = tuple[str, str]
+
+
+def file_name(file: Any) -> str:
+    """The name of a data file. Lance's own ``path`` defines a class on every call, a third of the time of a look-up."""
+    name: str = file._path
+    return name
 
 
 def fragment_key(location: str, metadata: Any) -> FragmentKey:
     """The identity of a fragment's rows: the names of its data files and of its deletion file."""
-    files = ",".join(file.path for file in metadata.files)
+    files = ",".join(map(file_name, metadata.files))
     deletion = metadata.deletion_file
     deleted = "" if deletion is None else deletion.path(metadata.id)
     return (f"{location}/{files}", deleted)
+
+
+def addresses_of(offsets: Mapping[str, int], number: int, wanted: list[str]) -> Iterator[tuple[str, int]]:
+    """Those of some ids that a fragment holds, with their addresses."""
+    base = number << OFFSET_BITS
+    if len(wanted) < len(offsets):
+        yield from ((id_, base | offsets[id_]) for id_ in wanted if id_ in offsets)
+    else:
+        needed = set(wanted)
+        yield from ((id_, base | offset) for id_, offset in offsets.items() if id_ in needed)
 
 
 class KeyCache:
@@ -36,6 +56,7 @@ class KeyCache:
     def __init__(self, table_rows_max: int) -> None:
         self._table_rows_max = table_rows_max
         self._fragments: Lru[FragmentKey, dict[str, int]] = Lru(CACHED_FRAGMENTS_MAX)
+        self._lists: Lru[tuple[str, int], list[tuple[Any, FragmentKey]]] = Lru(CACHED_LISTS_MAX)
 
     def put(self, key: FragmentKey, ids: Iterable[str], removed: Iterable[int] = ()) -> None:
         """Cache a fragment written with these ids in this order, without the removed offsets."""
@@ -58,29 +79,53 @@ class KeyCache:
         """Row addresses of the ids that the table holds, or None if the table is too large for the cache."""
         if dataset.count_rows() > self._table_rows_max:
             return None
-        return self.find_in(location, dataset.get_fragments(), list(ids))
+        listed = self._lists.get((location, dataset.version))
+        if listed is None:
+            listed = _keyed(location, dataset.get_fragments())
+            self._lists.put((location, dataset.version), listed)
+        return self._find(location, dataset, listed, list(ids))
 
-    def find_in(self, location: str, fragments: Iterable[lance.LanceFragment], wanted: list[str]) -> dict[str, int]:
+    def find_in(
+        self,
+        location: str,
+        dataset: lance.LanceDataset,
+        fragments: Iterable[lance.LanceFragment],
+        wanted: list[str],
+    ) -> dict[str, int]:
         """The same for some fragments, whatever their size."""
+        return self._find(location, dataset, _keyed(location, fragments), wanted)
+
+    def _find(
+        self,
+        location: str,
+        dataset: lance.LanceDataset,
+        listed: list[tuple[lance.LanceFragment, FragmentKey]],
+        wanted: list[str],
+    ) -> dict[str, int]:
+        known = self._read(location, dataset, [pair for pair in listed if self._fragments.get(pair[1]) is None])
         found: dict[str, int] = {}
-        for fragment in fragments:
-            offsets = self._offsets(location, fragment)
-            base = fragment.fragment_id << 32
-            if len(wanted) < len(offsets):
-                found.update((id_, base | offsets[id_]) for id_ in wanted if id_ in offsets)
-            else:
-                needed = set(wanted)
-                found.update((id_, base | offset) for id_, offset in offsets.items() if id_ in needed)
+        for fragment, key in listed:
+            offsets = known.get(fragment.fragment_id) or self._fragments.get(key) or {}
+            found.update(addresses_of(offsets, fragment.fragment_id, wanted))
         return found
 
-    def _offsets(self, location: str, fragment: Any) -> dict[str, int]:
-        key = fragment_key(location, fragment.metadata)
-        known = self._fragments.get(key)
-        if known is not None:
-            return known
+    def _read(
+        self, location: str, dataset: lance.LanceDataset, unknown: list[tuple[lance.LanceFragment, FragmentKey]]
+    ) -> dict[int, dict[str, int]]:
+        """Read and cache the ids of fragments, all in one scan: other processes add one fragment with every commit."""
+        if not unknown:
+            return {}
+        offsets: dict[int, dict[str, int]] = {fragment.fragment_id: {} for fragment, _ in unknown}
         with translated(f"the ids of {location} cannot be read", location=location):
-            table = fragment.scanner(columns=["id"], with_row_address=True).to_table()
+            fragments = [fragment for fragment, _ in unknown]
+            table = dataset.scanner(["id"], with_row_address=True, fragments=fragments).to_table()
         ids, addresses = table.column("id").to_pylist(), table.column("_rowaddr").to_pylist()
-        offsets = {id_: address & 0xFFFFFFFF for id_, address in zip(ids, addresses, strict=True)}
-        self._fragments.put(key, offsets)
+        for id_, address in zip(ids, addresses, strict=True):
+            offsets[address >> 32][id_] = address & 0xFFFFFFFF
+        for fragment, key in unknown:
+            self._fragments.put(key, offsets[fragment.fragment_id])
         return offsets
+
+
+def _keyed(location: str, fragments: Iterable[lance.LanceFragment]) -> list[tuple[lance.LanceFragment, FragmentKey]]:
+    return [(fragment, fragment_key(location, fragment.metadata)) for fragment in fragments]

@@ -6,6 +6,7 @@ import pyarrow as pa
 from lance import FragmentMetadata, LanceDataset
 
 from omnigraph.core.lru import Lru
+from omnigraph.storage.tables.key_cache import file_name
 from omnigraph.storage.tables.table_schema import ColumnNumbers, column_numbers
 
 REMEMBERED_BYTES_MAX = 64 * 1024 * 1024
@@ -36,4 +37,4 @@ class RecentRows:
         if len(fragment.files) != 1:
             # Another program has put columns into further files, and those of the first one may be outdated.
             return None
-        return self.get(f"{location}/data/{fragment.files[0].path}", columns)
+        return self.get(f"{location}/data/{file_name(fragment.files[0])}", columns)

@@ -11,6 +11,7 @@ import pyarrow as pa
 from omnigraph.core.tables import TablePin
 from omnigraph.storage.tables.blobs import blob_values
 from omnigraph.storage.tables.columns_by_fragment import layout_of
+from omnigraph.storage.tables.lance_table import open_table
 from omnigraph.storage.tables.row_addresses import OFFSET_BITS
 from omnigraph.storage.tables.scan import take_rows
 from omnigraph.storage.tables.store import Store
@@ -43,6 +44,8 @@ def rows_at(store: Store, pin: TablePin, addresses: Addresses, schema: pa.Schema
 
 def _recent(store: Store, pin: TablePin, fragments: npt.NDArray[np.int64]) -> Mapping[int, pa.Table]:
     """The rows of fragments that this process wrote, by fragment; a row's place in its fragment never changes."""
+    if pin.is_external:
+        return {}
     dataset = store.open(pin.location, pin.lance_version)
     numbers, found = column_numbers(dataset), {}
     for number in np.unique(fragments).tolist():
@@ -55,7 +58,7 @@ def _recent(store: Store, pin: TablePin, fragments: npt.NDArray[np.int64]) -> Ma
 
 
 def _stored(store: Store, pin: TablePin, addresses: Addresses, schema: pa.Schema) -> pa.Table:
-    stored = store.open(pin.location, pin.lance_version).schema
+    stored = open_table(store, pin).schema
     blobs = [field.name for field in schema if isinstance(stored.field(field.name).type, pa.ExtensionType)]
     names = [name for name in schema.names if name not in blobs]
     layout = layout_of(store, pin)

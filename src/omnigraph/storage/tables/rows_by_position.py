@@ -18,7 +18,8 @@ import numpy as np
 import pyarrow as pa
 
 from omnigraph.core.tables import TablePin
-from omnigraph.storage.tables.columns_by_fragment import deleted_offsets
+from omnigraph.storage.objects.failures import translated
+from omnigraph.storage.tables.key_cache import fragment_key
 from omnigraph.storage.tables.row_addresses import OFFSET_BITS
 from omnigraph.storage.tables.row_layout import Rows
 from omnigraph.storage.tables.store import Store
@@ -79,6 +80,37 @@ def live_offsets(dead: Rows, positions: Rows) -> Rows:
     live_before = dead - np.arange(len(dead))
     offsets: Rows = positions + np.searchsorted(live_before, positions, side="right")
     return offsets
+
+
+def deleted_offsets(store: Store, location: str, fragment: lance.LanceFragment) -> Rows:
+    """Offsets of the deleted rows of a fragment, ascending."""
+    metadata = fragment.metadata
+    if metadata.deletion_file is None:
+        return np.zeros(0, np.int64)
+    key = fragment_key(location, metadata)
+    known = store.deletions.get(key)
+    if known is None:
+        with translated(f"the deleted rows of {key[0]} cannot be read", file=key[1]):
+            known = _listed(store, f"{location}/{key[1]}")
+            if known is None:
+                known = _missing(fragment, metadata.physical_rows)
+        store.deletions.put(key, known)
+    return known
+
+
+def _listed(store: Store, path: str) -> Rows | None:
+    """The offsets that a deletion file lists, without scanning the live rows; None if it is a bitmap."""
+    content = store.objects.read(path) if path.endswith(".arrow") else None
+    if content is None:
+        return None
+    listed = pa.ipc.open_file(pa.BufferReader(content)).read_all().column(0)
+    return np.sort(listed.to_numpy().astype(np.int64))
+
+
+def _missing(fragment: lance.LanceFragment, rows: int) -> Rows:
+    """The offsets that a scan does not return: if it returns 0, 1 and 4 of 5 rows, 2 and 3 are deleted."""
+    scanned = fragment.scanner(columns=[], with_row_address=True).to_table().column("_rowaddr").to_numpy()
+    return np.delete(np.arange(rows), (scanned & np.uint64((1 << OFFSET_BITS) - 1)).astype(np.int64))
 
 
 def _filtered(fragment: lance.LanceFragment, offsets: Rows, names: Sequence[str]) -> pa.Table:

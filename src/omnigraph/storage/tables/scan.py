@@ -2,26 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-import lance
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
-import pyarrow.compute as pc
 
-from omnigraph.core.hints import verify_hint
 from omnigraph.core.tables import TablePin
-from omnigraph.errors import CorruptionError
-from omnigraph.storage.objects.failures import foreign
-from omnigraph.storage.tables.filters import Comparison, RowFilter, filter_sql, ids_filter
-from omnigraph.storage.tables.rows_by_position import take
+from omnigraph.storage.tables.filters import Comparison, Membership, RowFilter
+from omnigraph.storage.tables.lance_table import IDS_PER_FILTER_MAX, open_table
+from omnigraph.storage.tables.port import ScanOptions
 from omnigraph.storage.tables.store import Store
-from omnigraph.storage.tables.table_schema import column_numbers
-
-IDS_PER_FILTER_MAX = 2_000
-"""Ids in one filter: an ``in`` list costs some 40 us a key, and its text must stay reasonable."""
 
 
 def scan(
@@ -41,31 +32,13 @@ def scan(
 
     ``ahead_bytes`` bounds read-ahead; the default of Lance reaches gigabytes.
     """
-    dataset = store.open(pin.location, pin.lance_version)
-    scanner = dataset.scanner(
-        columns=None if columns is None else list(columns),
-        filter=None if where is None else filter_sql(where),
-        with_row_address=with_address,
-        batch_size=batch_rows,
-        blob_handling="all_binary" if blobs_as_bytes else None,
-        io_buffer_size=ahead_bytes,
-        use_scalar_index=use_index,
-        fragments=None if fragments is None else [_fragment(dataset, number) for number in fragments],
-    )
-    with _reading(pin):
-        yield from scanner.to_batches()
-
-
-def _fragment(dataset: lance.LanceDataset, number: int) -> lance.LanceFragment:
-    fragment = dataset.get_fragment(number)
-    assert fragment is not None, "fragment numbers come from this very version"
-    return fragment
+    options = ScanOptions(with_address, blobs_as_bytes, batch_rows, use_index, fragments, ahead_bytes)
+    return open_table(store, pin).scan(columns, where, options)
 
 
 def fragment_rows(store: Store, pin: TablePin) -> list[tuple[int, int]]:
     """The fragments of a table and their live rows, in storage order. Reads only the manifest."""
-    dataset = store.open(pin.location, pin.lance_version)
-    return [(fragment.fragment_id, fragment.metadata.num_rows) for fragment in dataset.get_fragments()]
+    return [(fragment.number, fragment.rows) for fragment in open_table(store, pin).fragments()]
 
 
 def fragment_groups(store: Store, pin: TablePin, rows_max: int) -> Iterator[tuple[int, ...]]:
@@ -82,102 +55,33 @@ def fragment_groups(store: Store, pin: TablePin, rows_max: int) -> Iterator[tupl
         yield tuple(group)
 
 
-@contextmanager
-def _reading(pin: TablePin) -> Iterator[None]:
-    """Translate failures of Lance into ``CorruptionError``."""
-    try:
-        yield
-    except foreign() as error:
-        raise CorruptionError(
-            f"table {pin.key} at version {pin.table_version} cannot be read: {error}",
-            hint=verify_hint("lists missing files"),
-            table=pin.key,
-        ) from error
-
-
-def find_ids(store: Store, pin: TablePin, ids: Iterable[str]) -> dict[str, int]:
+def find_ids(store: Store, pin: TablePin, ids: Iterable[str]) -> Mapping[str, int]:
     """Row addresses of the ids that exist."""
     wanted = list(dict.fromkeys(ids))
-    if not wanted or pin.rows == 0:
-        return {}
-    dataset = store.open(pin.location, pin.lance_version)
-    with _reading(pin):
-        cached = store.keys.find(pin.location, dataset, wanted)
-        return cached if cached is not None else _filter_ids(dataset, wanted)
+    return open_table(store, pin).find_ids(wanted, None) if wanted and pin.rows else {}
 
 
-def find_ids_in(store: Store, pin: TablePin, fragments: Iterable[int], ids: Sequence[str]) -> dict[str, int]:
+def find_ids_in(store: Store, pin: TablePin, fragments: Iterable[int], ids: Sequence[str]) -> Mapping[str, int]:
     """Row addresses of the ids that exist in small fragments."""
-    wanted = set(fragments)
-    chosen = [
-        item for item in store.open(pin.location, pin.lance_version).get_fragments() if item.fragment_id in wanted
-    ]
-    with _reading(pin):
-        return store.keys.find_in(pin.location, chosen, list(dict.fromkeys(ids)))
-
-
-def _filter_ids(dataset: lance.LanceDataset, wanted: list[str]) -> dict[str, int]:
-    found: dict[str, int] = {}
-    for start in range(0, len(wanted), IDS_PER_FILTER_MAX):
-        part = wanted[start : start + IDS_PER_FILTER_MAX]
-        table = dataset.scanner(columns=["id"], filter=ids_filter("id", part), with_row_address=True).to_table()
-        found.update(zip(table.column("id").to_pylist(), table.column("_rowaddr").to_pylist(), strict=True))
-    return found
+    return open_table(store, pin).find_ids(list(dict.fromkeys(ids)), set(fragments))
 
 
 def rows_with(
     store: Store, pin: TablePin, column: str, values: Sequence[str] | None, columns: Sequence[str]
 ) -> Iterator[pa.RecordBatch]:
     """Rows whose text column holds one of the values, or all rows. Recently written rows come from the cache."""
-    if pin.rows == 0:
-        return
-    wanted = None if values is None else pa.array(values, pa.string())
-    fragments = []
-    dataset = store.open(pin.location, pin.lance_version)
-    numbers = column_numbers(dataset)
-    for fragment in dataset.get_fragments():
-        metadata = fragment.metadata
-        known = store.recent.of(pin.location, metadata, numbers)
-        if known is None or metadata.deletion_file is not None:
-            fragments.append(fragment)
-        else:
-            yield from _among(known, column, wanted, columns).to_batches()
-    if fragments:
-        with _reading(pin):
-            yield from _stored_rows_with(store, pin, fragments, column, values, columns)
-
-
-def _stored_rows_with(
-    store: Store,
-    pin: TablePin,
-    fragments: list[lance.LanceFragment],
-    column: str,
-    values: Sequence[str] | None,
-    columns: Sequence[str],
-) -> Iterator[pa.RecordBatch]:
-    dataset = store.open(pin.location, pin.lance_version)
-    if values is None or len(values) <= IDS_PER_FILTER_MAX:
-        where = None if values is None else ids_filter(column, values)
-        yield from dataset.scanner(columns=list(columns), filter=where, fragments=fragments).to_batches()
-        return
-    names = list(dict.fromkeys([*columns, column]))
-    wanted = pa.array(values, pa.string())
-    for batch in dataset.scanner(columns=names, fragments=fragments).to_batches():
-        yield from _among(pa.Table.from_batches([batch]), column, wanted, columns).to_batches()
+    return open_table(store, pin).rows_with(column, values, columns) if pin.rows else iter(())
 
 
 def rows_with_ids(
     store: Store, pin: TablePin, column: str, values: Sequence[str], columns: Sequence[str]
 ) -> dict[str, pa.Array]:
     """Text columns and the addresses of the rows whose text column holds one of the values."""
-    dataset = store.open(pin.location, pin.lance_version)
     names = [*columns, "_rowaddr"]
     batches: list[pa.RecordBatch] = []
-    with _reading(pin):
-        for start in range(0, len(values), IDS_PER_FILTER_MAX):
-            where = ids_filter(column, values[start : start + IDS_PER_FILTER_MAX])
-            scanner = dataset.scanner(columns=list(columns), filter=where, with_row_address=True)
-            batches.extend(batch.select(names) for batch in scanner.to_batches())
+    for start in range(0, len(values), IDS_PER_FILTER_MAX):
+        where = Membership(column, pa.array(values[start : start + IDS_PER_FILTER_MAX], pa.string()))
+        batches.extend(batch.select(names) for batch in scan(store, pin, columns, where, with_address=True))
     types = {name: pa.uint64() if name == "_rowaddr" else pa.string() for name in names}
     return {
         name: pa.concat_arrays([pa.array([], type_), *(batch.column(name) for batch in batches)])
@@ -185,20 +89,14 @@ def rows_with_ids(
     }
 
 
-def _among(rows: pa.Table, column: str, wanted: pa.Array | None, columns: Sequence[str]) -> pa.Table:
-    matching = rows if wanted is None else rows.filter(pc.is_in(rows.column(column), value_set=wanted))
-    return matching.select(list(columns))
-
-
 def take_rows(
     store: Store, pin: TablePin, positions: npt.NDArray[np.int64], names: Sequence[str]
 ) -> dict[str, pa.Array]:
     """Columns at positions among the live rows of the version, in that order."""
-    dataset = store.open(pin.location, pin.lance_version)
+    table = open_table(store, pin)
     if not len(positions):
-        return {name: pa.array([], dataset.schema.field(name).type) for name in names}
-    with _reading(pin):
-        taken = take(store, pin, positions, names).combine_chunks()
+        return {name: pa.array([], table.schema.field(name).type) for name in names}
+    taken = table.take(positions, names).combine_chunks()
     return {name: taken.column(name).chunk(0) for name in names}
 
 

@@ -73,6 +73,7 @@ class Store:
         self.blob_files = BlobFiles(self.objects)
         self.indexes: Lru[tuple[str, int], Any] = Lru(OPEN_TABLES_MAX)
         self.layouts: Lru[tuple[str, int], Layout] = Lru(OPEN_TABLES_MAX)
+        self.external: Lru[tuple[str, int], Any] = Lru(OPEN_TABLES_MAX)
         self.deletions: Lru[tuple[str, str], npt.NDArray[np.int64]] = Lru(DELETED_BYTES_MAX, lambda rows: rows.nbytes)
         self._open: Lru[tuple[str, int], lance.LanceDataset] = Lru(OPEN_TABLES_MAX)
         self._manifest_writers: Lru[str, lance.LanceDataset] = Lru(OPEN_TABLES_MAX)

@@ -19,7 +19,7 @@ from enum import StrEnum
 
 from lance import LanceDataset
 
-from omnigraph.core.tables import FileRecord
+from omnigraph.core.tables import FileRecord, is_external
 from omnigraph.errors import CorruptionError, NotFoundError, StorageError
 from omnigraph.storage.index.indexes import segment_ids
 from omnigraph.storage.objects.durability import mismatch
@@ -217,6 +217,9 @@ class _Found:
                 raise CorruptionError(f"{record.path} {what}", path=record.path)
         for version, until_us in needs.versions.items():
             _need(found.files, manifest_file(needs.location, version), until_us)
+            if is_external(needs.location):
+                # The version is the seal itself: the files that it lists belong to others.
+                continue
             with translated(f"version {version} of {needs.location} cannot be read", location=needs.location):
                 found._add(store.open(needs.location, version), until_us)
         return found

@@ -88,9 +88,13 @@ def _conflict_text(form: Mapping[str, Any]) -> str:
 
 def _conflict(form: Mapping[str, Any]) -> dict[str, Any]:
     """A conflict with a kind that clients of 0.10 know, whose enum is closed."""
-    kind = "delete_vs_update" if form["kind"] == "update_vs_delete" else form["kind"]
+    kind = _KNOWN_KINDS.get(form["kind"], form["kind"])
     shown = {name: value for name, value in form.items() if name != "table_key"}
     return {**shown, "kind": kind, "exact_kind": form["kind"]}
+
+
+_KNOWN_KINDS: Final = {"update_vs_delete": "delete_vs_update", "divergent_source": "divergent_update"}
+"""Kinds that clients of 0.10 do not know, and those that they handle alike."""
 
 
 def _recovery(error: OmnigraphError, body: ErrorBody) -> Mapping[str, Any]:
@@ -108,6 +112,7 @@ ANSWERS: Final[Mapping[type[OmnigraphError], Answer]] = {
     tree.ParameterError: Answer(400, _BAD, facts=("parameter",)),
     tree.MigrationRefused: Answer(400, _BAD),
     tree.ViolationError: Answer(400, _BAD, facts=("total",)),
+    tree.ExternalTypeError: Answer(400, _BAD, facts=("type",)),
     tree.BlobRangeError: Answer(416, _BAD, _facts_as("blob_range", "start", "end", "length")),
     tree.CursorRejected: Answer(400, _BAD, facts=("reason", "commit")),
     tree.PolicyInvalid: Answer(500, "internal", is_internal=True),
@@ -142,6 +147,7 @@ ANSWERS: Final[Mapping[type[OmnigraphError], Answer]] = {
     tree.StorageError: Answer(500, "internal", is_internal=True),
     tree.NotAGraphError: Answer(500, "internal", is_internal=True),
     tree.FormatError: Answer(500, "internal", is_internal=True),
+    tree.SourceChanged: Answer(500, "internal", is_internal=True),
     tree.CorruptionError: Answer(500, "internal", is_internal=True),
     tree.NotAuthenticated: Answer(500, "internal", is_internal=True),
     tree.ServerError: Answer(500, "internal", is_internal=True),

@@ -11,13 +11,14 @@ from omnigraph.wire.changes import cause_json
 
 if TYPE_CHECKING:
     from omnigraph.engine.explore.entity import EntityFound
+    from omnigraph.engine.explore.entity_history import EntityHistory
     from omnigraph.engine.explore.neighbours import EdgeFound, Neighbourhood, NodeFound
     from omnigraph.engine.explore.pages import Page
     from omnigraph.engine.explore.property_history import PropertyHistory
     from omnigraph.engine.picture.scene import Scene
     from omnigraph.engine.query.row_entities import RowEntities
     from omnigraph.schema.catalog import Catalog
-    from omnigraph.schema.ir import CustomAnnotation, PropertyIR
+    from omnigraph.schema.ir import CustomAnnotation, External, PropertyIR
 
 
 def catalog_json(catalog: Catalog, counts: Mapping[str, int], captions: Mapping[str, str]) -> dict[str, Any]:
@@ -59,12 +60,19 @@ def _type_json(item: NodeType | EdgeType, counts: Mapping[str, int]) -> dict[str
         "unique": [list(constraint.properties) for constraint in item.uniques],
         "indexes": [list(constraint.properties) for constraint in item.indexes],
         "annotations": _annotations_json(item.ir.annotations),
-        "properties": [_property_json(prop, prop.name in item.key) for prop in item.properties.values()],
+        "external": None if item.ir.external is None else _external_json(item.ir.external),
+        "properties": [_property_json(prop, item) for prop in item.properties.values()],
     }
 
 
-def _property_json(prop: PropertyIR, is_key: bool) -> dict[str, Any]:
+def _external_json(external: External) -> dict[str, Any]:
+    return {"address": external.address, "format": None if external.format is None else external.format.value}
+
+
+def _property_json(prop: PropertyIR, owner: NodeType | EdgeType) -> dict[str, Any]:
     type_ = prop.type
+    # Data rules may show a vector and hide the text that it is computed from.
+    embed = prop.embed if prop.embed is not None and prop.embed.source in owner.properties else None
     return {
         "name": prop.name,
         "type": str(type_),
@@ -73,10 +81,10 @@ def _property_json(prop: PropertyIR, is_key: bool) -> dict[str, Any]:
         "nullable": type_.nullable,
         "dimension": type_.dimension,
         "enum_values": None if type_.enum_values is None else list(type_.enum_values),
-        "is_key": is_key,
+        "is_key": prop.name in owner.key,
         "description": prop.description,
         "merge": None if prop.merge is None else prop.merge.value,
-        "embed": None if prop.embed is None else {"source": prop.embed.source, "model": prop.embed.model},
+        "embed": None if embed is None else {"source": embed.source, "model": embed.model},
         "interface": prop.injected_from,
         "annotations": _annotations_json(prop.annotations),
     }
@@ -157,9 +165,57 @@ def sample_json(scene: Scene) -> dict[str, Any]:
             for item in scene.nodes
         ],
         "edges": [
-            {"type": item.type, "id": item.properties.get("id"), "source": item.source, "target": item.target}
+            {"type": item.type, "id": item.id, "source": item.source, "target": item.target} for item in scene.edges
+        ],
+    }
+
+
+def change_picture_json(scene: Scene, *, is_by_type: bool) -> dict[str, Any]:
+    """A change with positions, signs, and the values before and after as texts."""
+    return {
+        "by_type": is_by_type,
+        "shown": scene.shown,
+        "nodes": [
+            {
+                "type": item.type,
+                "id": item.id,
+                "caption": item.caption,
+                "x": item.x,
+                "y": item.y,
+                "sign": item.sign,
+                "size": item.size,
+                "facts": dict(item.properties),
+            }
+            for item in scene.nodes
+        ],
+        "edges": [
+            {
+                "type": item.type,
+                "id": item.id,
+                "source": item.source,
+                "target": item.target,
+                "sign": item.sign,
+                "facts": dict(item.properties),
+            }
             for item in scene.edges
         ],
+    }
+
+
+def entity_history_json(history: EntityHistory) -> dict[str, Any]:
+    """The commits that changed an entity, newest first, with the values before and after."""
+    return {
+        "commits": [
+            {
+                "cause": {**cause_json(step.commit), "message": step.commit.message},
+                "op": step.op.value,
+                "changes": [
+                    {"property": name, "before": before, "after": after} for name, before, after in step.values
+                ],
+            }
+            for step in history.steps
+        ],
+        "complete": history.is_complete,
     }
 
 

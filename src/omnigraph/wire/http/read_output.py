@@ -7,7 +7,9 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from omnigraph.wire.http.explore import row_entities_json
-from omnigraph.wire.http.row_texts import row_texts
+from omnigraph.wire.http.row_texts import few_rows, row_texts
+
+_encode = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), check_circular=False).encode
 
 if TYPE_CHECKING:
     from omnigraph.engine.query.result import QueryResult
@@ -32,18 +34,19 @@ def read_output_chunks(
         "row_count": len(result),
         **({"columns": result.columns} if result.columns else {}),
     }
-    yield _dumped(head)[:-1] + b',"rows":['
-    yield from row_texts(result.batches())
     tail: dict[str, Any] = {"graph_commit_id": result.commit_id} if with_commit and result.commit_id else {}
     if entities is not None:
         tail["entities"] = row_entities_json(entities)
-    yield b"]" + (b"," + _dumped(tail)[1:] if tail else b"}")
+    values = result.stored_values
+    few = None if values is None else few_rows(result.schema, values)
+    if few is not None:
+        yield _encode({**head, "rows": few, **tail}).encode()
+        return
+    yield f'{_encode(head)[:-1]},"rows":['.encode()
+    yield from row_texts(result.batches())
+    yield (f"],{_encode(tail)[1:]}" if tail else "]}").encode()
 
 
 def target_json(branch: str | None, snapshot: str | None) -> dict[str, Any]:
     """The branch or commit that a request named; the other one is null."""
     return {"branch": branch, "snapshot": snapshot}
-
-
-def _dumped(form: dict[str, Any]) -> bytes:
-    return json.dumps(form, ensure_ascii=False, separators=(",", ":")).encode()

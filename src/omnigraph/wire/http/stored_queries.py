@@ -12,10 +12,12 @@ if TYPE_CHECKING:
 
 
 class StoredQueryFacts(Protocol):
-    """The part of a stored query that its catalog shows."""
+    """A stored query; its catalog leaves out the text."""
 
     @property
     def name(self) -> str: ...
+    @property
+    def text(self) -> str: ...
     @property
     def description(self) -> str | None: ...
     @property
@@ -29,6 +31,11 @@ class StoredQueryFacts(Protocol):
 def stored_queries_json(queries: Iterable[StoredQueryFacts]) -> dict[str, Any]:
     """The catalog, by name."""
     return {"queries": [_query_json(query) for query in sorted(queries, key=lambda query: query.name)]}
+
+
+def stored_query_json(query: StoredQueryFacts) -> dict[str, Any]:
+    """One query with its text, which may hold other queries too."""
+    return {**_query_json(query), "text": query.text}
 
 
 def _query_json(query: StoredQueryFacts) -> dict[str, Any]:

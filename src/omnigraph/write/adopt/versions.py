@@ -32,6 +32,7 @@ from omnigraph.write.load.kept_files import check_paths_kept
 from omnigraph.write.schema.apply import PreparedSchema, prepare_schema
 from omnigraph.write.schema.edits import SchemaEdits, edited_schema
 from omnigraph.write.staging import STAGING_THREADS_MAX, plan_writes
+from omnigraph.write.type_tables import refuse_external
 from omnigraph.write.violations import violation_error
 
 Value = TypeVar("Value")
@@ -130,6 +131,9 @@ def _opened(store: Store, capture: Capture, offered: Mapping[str, OfferedVersion
     unknown = sorted(offered.keys() - tables.keys())
     if unknown:
         raise NotFoundError(f"there is no table {unknown[0]!r} on branch {capture.state.branch}", table=unknown[0])
+
+    for key in sorted(offered):
+        refuse_external(_entity(capture.catalog, key))
 
     def opened(key: str) -> ForeignVersion | None:
         offer, pin = offered[key], tables[key]

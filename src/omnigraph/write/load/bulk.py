@@ -13,7 +13,7 @@ from dataclasses import replace
 from omnigraph.errors import OmnigraphError
 from omnigraph.history.plan import CommitInfo
 from omnigraph.history.state import Fence
-from omnigraph.manifest.publisher import Published
+from omnigraph.manifest.queue import Published
 from omnigraph.manifest.reader import Capture
 from omnigraph.rows.rejected.reasons import without_rows
 from omnigraph.rows.violations import Violations
@@ -35,7 +35,7 @@ from omnigraph.write.load.plan import SourcedRows
 from omnigraph.write.load.reject.checks import Rejecting
 from omnigraph.write.load.reject.rows import Rejection, WrittenRejects
 from omnigraph.write.preview import Finish, Previewed, is_committed
-from omnigraph.write.schema.cast import check_same_type
+from omnigraph.write.retyping import check_same_type
 from omnigraph.write.violations import violation_error
 
 

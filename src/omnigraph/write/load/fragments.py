@@ -24,6 +24,7 @@ from omnigraph.storage.stage.discard import discard_rows
 from omnigraph.storage.stage.staging import ROWS_PER_FILE_MAX, WrittenRows, write_rows
 from omnigraph.storage.tables.store import Store
 from omnigraph.write.load.keys import Piece
+from omnigraph.write.type_tables import refuse_external
 
 CHUNKS_WAITING_MAX: Final = 1
 """Chunks that wait for the writing thread: one while it writes another keeps it busy."""
@@ -89,6 +90,7 @@ class FragmentWriter:
 
     def add(self, source: str, rows: TypedRows) -> None:
         """Add rows; hands a full chunk to the open fragment, or opens one for the type with the most pending rows."""
+        refuse_external(rows.entity)
         key = rows.table_key
         if self._rows(key) + rows.batch.num_rows > ROWS_PER_FILE_MAX:
             self._hand_over(key)

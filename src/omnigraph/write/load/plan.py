@@ -27,8 +27,10 @@ from omnigraph.write.guard import ChangeGuard
 from omnigraph.write.load.completion import completed, folded
 from omnigraph.write.load.mode import LoadMode
 from omnigraph.write.load.remarks import repeated_edges
-from omnigraph.write.schema.cast import retyped
+from omnigraph.write.local_change import LocalChange, is_local
+from omnigraph.write.retyping import retyped
 from omnigraph.write.staging import count_deltas, overwrite_counts, stage_deltas
+from omnigraph.write.type_tables import refuse_external
 from omnigraph.write.violations import violation_error
 
 SourcedRows = tuple[str, TypedRows]
@@ -55,6 +57,8 @@ class PreparedLoad:
     cleared: int = 0
     remarks: tuple[str, ...] = ()
     fingerprint: str = ""
+    local: LocalChange | None = None
+    """The change by itself; None if it depends on other entities than those it names."""
 
     @property
     def is_empty(self) -> bool:
@@ -76,6 +80,7 @@ def gather(rows: Iterable[SourcedRows], mode: LoadMode, violations: Violations) 
     """Rows by type, deduplicated by id. Duplicates that the mode does not allow are violations."""
     collected: dict[str, list[SourcedRows]] = {}
     for sourced in rows:
+        refuse_external(sourced[1].entity)
         collected.setdefault(sourced[1].table_key, []).append(sourced)
     return [_coalesced(parts, mode, violations) for _, parts in sorted(collected.items())]
 
@@ -147,7 +152,10 @@ def prepare_load(
     reads = frozenset(tables_read | whole.keys())
     cleared = sum(item.cleared for item in whole.values())
     written = {key: delta for key, delta in changed.items() if _has_work(capture, delta)}
-    return PreparedLoad(store, written, mode, reads, cleared, _remarks(store, capture, by_key))
+    local, modes = None, dict.fromkeys(by_key, WRITE_MODES[mode])
+    if guard is None and is_local(by_key, modes):
+        local = LocalChange(written, modes, reads, {key: item.delta for key, item in whole.items()})
+    return PreparedLoad(store, written, mode, reads, cleared, _remarks(store, capture, by_key), local=local)
 
 
 def _has_work(capture: Capture, delta: TableDelta) -> bool:

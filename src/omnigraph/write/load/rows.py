@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import nullcontext
+from operator import attrgetter
 
 from omnigraph.history.plan import CommitInfo
 from omnigraph.manifest.reader import Capture
@@ -83,7 +84,7 @@ def load_rows(
             step.rows = sum(delta.rows.num_rows for delta in deltas)
         return last
 
-    finished = finish(context, WriteJob(incarnation, prepare, info, options))
+    finished = finish(context, WriteJob(incarnation, prepare, info, options, local=attrgetter("local")))
     counts = {delta.entity.table_key: delta.rows.num_rows for delta in deltas}
     return Loaded(counts, finished) if last is None else Loaded(counts, finished, last.cleared, last.remarks)
 

@@ -22,7 +22,9 @@ from omnigraph.rows.ends.references import reference, with_types
 from omnigraph.rows.validate import TableDelta, Texts, check_delta, column_texts, nodes_by_type
 from omnigraph.rows.violations import Violation, Violations
 from omnigraph.schema.catalog import EdgeEnd, EdgeType, NodeType
+from omnigraph.storage.tables.lance_table import open_table
 from omnigraph.write.committed_graph import CommittedGraph, edge_keys
+from omnigraph.write.merge.external import lost_nodes
 from omnigraph.write.merge.schema import judges_vacated
 from omnigraph.write.merge.settling import ROUNDS_MAX, check_rows, conflict_of, settle
 from omnigraph.write.merge.sides import GraphSides
@@ -65,7 +67,7 @@ class MergedGraph(CommittedGraph):
 
     def _committed_holders(self, entity: Entity, columns: Texts, wanted: set[Texts]) -> Iterable[tuple[Texts, str]]:
         pin = self.state.tables[entity.table_key]
-        stored = stored_fields(entity, self.store.open(pin.location, pin.lance_version).schema)
+        stored = stored_fields(entity, open_table(self.store, pin).schema)
         names = with_types(entity, columns)
         if all(name in stored and stored[name].name == name for name in names):
             yield from CommittedGraph.holders(self, entity, columns, wanted)
@@ -232,4 +234,4 @@ def _missed(sides: GraphSides, tables: Merged, node: NodeType) -> set[str]:
     ]
     if tables[key].is_adopted and kept:
         gone |= sides.deleted(key, of_source=True)
-    return gone
+    return gone | lost_nodes(sides, tables[key])

@@ -37,7 +37,7 @@ from omnigraph.rows.compare import differs
 from omnigraph.rows.merge import COMBINERS, combine
 from omnigraph.schema.ir import MergePolicy
 from omnigraph.storage.tables.difference import ADDRESS
-from omnigraph.storage.tables.scan import IDS_PER_FILTER_MAX
+from omnigraph.storage.tables.lance_table import IDS_PER_FILTER_MAX
 from omnigraph.storage.tables.store import Store
 
 PolicyOf = Callable[[str], MergePolicy | None]

@@ -23,7 +23,7 @@ publisher decide again, which prevents write skew.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from functools import partial
@@ -43,6 +43,7 @@ from omnigraph.storage.stage.staging import StagedVersion
 from omnigraph.write.context import WriteOptions
 from omnigraph.write.merge.checks import check_merged
 from omnigraph.write.merge.conflicts import conflicts_error
+from omnigraph.write.merge.external import check_external, settled
 from omnigraph.write.merge.images import SOURCE, TARGET, MergeRules, Sides
 from omnigraph.write.merge.newest import source_is_newer
 from omnigraph.write.merge.parts import DistributedMerge
@@ -220,6 +221,8 @@ def decide_sides(
     )
     tables_read: set[str] = set()
     tables = {key: table for key in sides.table_keys() if (table := _whole_table(sides, key, tables_read)) is not None}
+    pinned = {key: settled(sides, key, rules) for key, table in tables.items() if table.is_open and _is_external(table)}
+    tables |= {key: table for key, (table, _) in pinned.items()}
     tables |= _merge_tables(sides, [key for key, table in tables.items() if table.is_open], rules, distributed)
     tables_read |= _neighbours(sides.catalog, tables_read)
     # A fast-forward makes exactly the graph of the source, whose writes were all checked. A revert is checked even
@@ -228,8 +231,10 @@ def decide_sides(
     broken: list[MergeConflict] = []
     if is_undo or not is_fast:
         tables, broken = check_merged(sides, tables, rules.resolutions, tables_read)
+    check_external(sides, tables)
     of_rows = [conflict for table in tables.values() if table.merge for conflict in table.merge.conflicts]
-    conflicts = in_order([*of_rows, *broken])
+    of_pins = [conflict for _, conflict in pinned.values() if conflict is not None]
+    conflicts = in_order([*of_rows, *of_pins, *broken])
     outcome = MergeOutcome.FAST_FORWARD if is_fast else MergeOutcome.MERGED
     return MergeDecision(
         MergeOutcome.CONFLICTS if conflicts else outcome,
@@ -255,15 +260,33 @@ def _known_keys(sides: GraphSides, target: ManifestState, keys: Iterable[str]) -
         yield key if pin is None else known[pin.location]
 
 
+DecisionGuard = Callable[[Manifests, ManifestState, Capture, Callable[[], MergeDecision]], MergeDecision]
+"""Data rules of an actor: called with the source, the target, and the function that decides. It refuses the decision,
+or gives the part of it that the actor may see."""
+
+
+def guarded(
+    guard: DecisionGuard | None,
+    manifests: Manifests,
+    source: ManifestState,
+    target: Capture,
+    decide: Callable[[], MergeDecision],
+) -> MergeDecision:
+    """Decide within the data rules of an actor, if there are some."""
+    return decide() if guard is None else guard(manifests, source, target, decide)
+
+
 def prepare_merge(
     manifests: Manifests,
     source: ManifestState,
     rules: MergeRules,
     distributed: DistributedMerge | None,
+    guard: DecisionGuard | None,
     target: Capture,
 ) -> MergeDecision:
     """Decide a merge that is to be committed; raises MergeConflicts."""
-    decision = decide_merge(manifests, source, target, rules, distributed)
+    decide = partial(decide_merge, manifests, source, target, rules, distributed)
+    decision = guarded(guard, manifests, source, target, decide)
     if decision.conflicts:
         raise conflicts_error(decision.conflicts, f"{source.branch} cannot be merged into {target.state.branch}")
     return decision
@@ -294,7 +317,7 @@ def _whole_table(sides: GraphSides, key: str, tables_read: set[str]) -> MergedTa
     if same_version(source, target):
         return None if target is None else MergedTable(target, is_adopted=False)
     is_adopted = sides.is_as_base(key, target)
-    if is_adopted and source is not None and target is not None:
+    if is_adopted and source is not None and target is not None and not source.is_external:
         # A minimum that the source never checked (another schema, or a revert) needs its rows.
         is_adopted = not judges_vacated(sides, sides.entity(key))
     if is_adopted:
@@ -302,6 +325,10 @@ def _whole_table(sides: GraphSides, key: str, tables_read: set[str]) -> MergedTa
     if source is None or target is None:
         raise dropped_conflict(sides, key)
     return MergedTable(target, is_adopted=False, is_open=True)
+
+
+def _is_external(table: MergedTable) -> bool:
+    return table.pin.is_external
 
 
 def _merge_tables(

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 
 from omnigraph.compare.tables import table_changes
 from omnigraph.core.commit import GraphCommit
@@ -28,7 +29,7 @@ from omnigraph.storage.tables.store import Store
 from omnigraph.write.committed_graph import CommittedGraph
 from omnigraph.write.context import WriteOptions
 from omnigraph.write.merge.conflicts import conflicts_error
-from omnigraph.write.merge.decide import MergeDecision, decide_sides
+from omnigraph.write.merge.decide import DecisionGuard, MergeDecision, decide_sides, guarded
 from omnigraph.write.merge.images import MergeRules
 from omnigraph.write.merge.sides import state_at
 
@@ -70,6 +71,7 @@ class Reverter:
     rules: MergeRules
     info: CommitInfo
     options: WriteOptions
+    guard: DecisionGuard | None = None
 
     def prepare(self, target: Capture) -> RevertDecision:
         """Decide a revert that is to be committed; raises MergeConflicts."""
@@ -110,7 +112,8 @@ class Reverter:
         source = self.manifests.at(lineage(stretch.before))
         undo = undoing(stretch, source, base, self.info.created_at_us)
         relation = Relation((stretch.last.id,), (undo,), (*later, *undone))
-        return decide_sides(self.manifests, relation, base, source, target, self.rules, is_undo=True)
+        decide = partial(decide_sides, self.manifests, relation, base, source, target, self.rules, is_undo=True)
+        return guarded(self.guard, self.manifests, source, target, decide)
 
     def _together(
         self, target: Capture, made: Capture, plans: Sequence[PublishPlan], conflicts: tuple[MergeConflict, ...]

@@ -18,7 +18,7 @@ from omnigraph.schema.merge import merge_schemas
 from omnigraph.schema.references import type_parts
 from omnigraph.write.merge.images import SOURCE, TARGET
 from omnigraph.write.merge.sides import Crossing, GraphSides, crossing_of, relate_heads, state_at
-from omnigraph.write.schema.cast import continued
+from omnigraph.write.retyping import continued
 from omnigraph.write.schema.checks import demands_of
 from omnigraph.write.type_tables import entities, table_id
 

@@ -39,7 +39,7 @@ from omnigraph.rows.arrow_types import Entity
 from omnigraph.schema.catalog import Catalog
 from omnigraph.schema.migrate import steps_between
 from omnigraph.schema.steps import Step
-from omnigraph.storage.tables.scan import IDS_PER_FILTER_MAX
+from omnigraph.storage.tables.lance_table import IDS_PER_FILTER_MAX
 from omnigraph.storage.tables.store import Store
 from omnigraph.write.merge.crossed_bases import CrossedPins, crossed_changes
 from omnigraph.write.merge.policies import policy_of

@@ -15,6 +15,7 @@ from omnigraph.rows.violations import Place, Violations
 from omnigraph.storage.tables.store import Store
 from omnigraph.write.committed_graph import CommittedGraph
 from omnigraph.write.context import WriteOptions
+from omnigraph.write.local_change import LocalChange, is_local
 from omnigraph.write.mutate.changed import without_same
 from omnigraph.write.mutate.current import CurrentGraph, pending_rows
 from omnigraph.write.staging import count_deltas, stage_deltas
@@ -33,6 +34,8 @@ class PreparedMutation:
     fingerprint: str
     affected_nodes: int
     affected_edges: int
+    local: LocalChange | None = None
+    """The change by itself; None if it depends on other entities than those it names."""
     query_name: str = ""
     returned: pa.Table | None = None
     """The rows of ``returning``; None if the mutation returns nothing."""
@@ -48,8 +51,11 @@ class PreparedMutation:
         return stage_deltas(self.store, capture, self.deltas, self.modes, info, options, self.reads)
 
 
-def check(graph: CurrentGraph, vectors: MutationVectors) -> PreparedMutation:
-    """Validate the pending changes; raises ViolationError with all that is wrong."""
+def check(graph: CurrentGraph, vectors: MutationVectors, *, searches: bool) -> PreparedMutation:
+    """Validate the pending changes; raises ViolationError with all that is wrong.
+
+    ``searches`` says that a statement found entities by reading.
+    """
     deltas: dict[str, TableDelta] = {}
     gaps: dict[str, VectorGaps] = {}
     violations = Violations()
@@ -74,14 +80,19 @@ def check(graph: CurrentGraph, vectors: MutationVectors) -> PreparedMutation:
         raise violation_error(violations)
     changed = {key: _changed(graph, vectors, delta, gaps[key]) for key, delta in deltas.items()}
     written = {key: delta for key, delta in changed.items() if _size(delta)}
+    modes = {key: graph.pending[key].mode for key in deltas}
+    # The rules of a guard may look at other entities, such as the ends of an edge.
+    alone = not searches and graph.guard is None and is_local(deltas, modes)
+    reads = frozenset(graph.tables_read | deltas.keys())
     return PreparedMutation(
         graph.store,
         written,
-        {key: graph.pending[key].mode for key in written},
-        frozenset(graph.tables_read | deltas.keys()),
+        {key: modes[key] for key in written},
+        reads,
         "|".join(graph.matched),
         sum(_size(delta) for key, delta in written.items() if key.startswith("node:")),
         sum(_size(delta) for key, delta in written.items() if key.startswith("edge:")),
+        LocalChange(written, modes, reads, deltas) if alone else None,
     )
 
 

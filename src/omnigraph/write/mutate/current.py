@@ -34,6 +34,7 @@ from omnigraph.write.images import find_images, image_schema
 from omnigraph.write.mutate.evaluation import Evaluation, held_frame, own_frame, shown_columns
 from omnigraph.write.mutate.filters import columns_of, own_columns, pushed
 from omnigraph.write.mutate.readable import Readable
+from omnigraph.write.type_tables import refuse_external
 
 Row = dict[str, Any]
 
@@ -89,6 +90,7 @@ class CurrentGraph:
 
     def table(self, entity: Entity, mode: WriteMode) -> Pending:
         """The pending changes of a table. Its write mode only becomes stricter."""
+        refuse_external(entity)
         table = self.pending.setdefault(entity.table_key, Pending(entity))
         table.mode = max(table.mode, mode, key=_STRICTNESS.index)
         return table

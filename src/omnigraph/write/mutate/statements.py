@@ -11,6 +11,7 @@ from typing import Any
 
 import pyarrow as pa
 
+from omnigraph.core.display import counted
 from omnigraph.core.ports import IdSource
 from omnigraph.core.profile import Profiler
 from omnigraph.errors import ViolationError
@@ -53,6 +54,7 @@ from omnigraph.write.mutate.filters import own_columns
 from omnigraph.write.mutate.given import ALONE, Given
 from omnigraph.write.mutate.overlay import current_state
 from omnigraph.write.mutate.targets import Targets, find_targets
+from omnigraph.write.type_tables import refuse_external
 from omnigraph.write.vectors.mutation_vectors import MutationVectors, given_up, is_renewed
 from omnigraph.write.violations import violation_error
 
@@ -82,9 +84,16 @@ def prepare_mutation(
             run.execute(statement, line, f"{number}.")
         reading.rows = run.written
     with profiler.step(CHECK) as checking:
-        prepared = check(run.graph, vectors)
+        prepared = check(run.graph, vectors, searches=_searches(mutation))
         checking.rows = sum(delta.rows.num_rows for delta in prepared.deltas.values())
         return replace(prepared, query_name=mutation.name, returned=run.returned)
+
+
+def _searches(mutation: MutationIR) -> bool:
+    """True if a statement finds entities by reading: all but the inserts, alone or for given records."""
+    return any(isinstance(statement, ForMatches) for statement in mutation.statements) or not all(
+        isinstance(statement, InsertNode | InsertEdge) for statement in mutation.entity_statements
+    )
 
 
 @dataclass
@@ -144,6 +153,7 @@ class _Run:
                 entity = catalog.nodes[statement.type_name]
             case InsertEdge() | UpdateEdges() | DeleteEdges():
                 entity = catalog.edges[statement.type_name]
+        refuse_external(entity)
         if given.length:
             match statement:
                 case InsertNode():
@@ -305,6 +315,9 @@ class _Run:
         return list(rows.values())
 
     def _remove_edges(self, edge: EdgeType, ids: set[str]) -> None:
+        if ids:
+            edges = counted(len(ids), "edge of the external type", "edges of the external type")
+            refuse_external(edge, f"{edges} {edge.name} would lose a node, and the graph cannot delete edges of it")
         for id_ in ids:
             self.graph.table(edge, WriteMode.MODIFY).remove(id_)
         self.written += len(ids)

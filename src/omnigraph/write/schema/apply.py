@@ -7,8 +7,8 @@ if one violates them.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 
 from omnigraph.core.tables import TablePin
 from omnigraph.errors import MigrationRefused
@@ -29,22 +29,16 @@ from omnigraph.schema.steps import ChangeEnds, UnsupportedChange
 from omnigraph.storage.stage import staging
 from omnigraph.storage.tables.store import Store
 from omnigraph.write.context import WriteOptions
+from omnigraph.write.external.reseal import Resealed, reseal
+from omnigraph.write.external.sealing import store_seals
 from omnigraph.write.schema.checks import check_entities
 from omnigraph.write.schema.ends import loses_pairs, lost_edges, without_edges
 from omnigraph.write.staging import plan_writes
-from omnigraph.write.type_tables import align_columns, entities, table_id
+from omnigraph.write.type_tables import TypeChange, align_columns, table_id, type_changes
 from omnigraph.write.violations import violation_error
 
 Staged = tuple[TableWrite, staging.StagedVersion | None]
 """The write of one table, and its new version."""
-
-
-@dataclass(frozen=True)
-class TypeChange:
-    """One node or edge type before and after; None where it does not exist."""
-
-    before: Entity | None
-    after: Entity | None
 
 
 @dataclass(frozen=True)
@@ -56,6 +50,9 @@ class PreparedSchema:
     schema: SchemaIR
     migration: MigrationPlan
     reads: frozenset[str] = frozenset()
+    seals: Mapping[str, Resealed] = field(default_factory=dict)
+    """External types that are new or read differently, by table key."""
+    remarks: tuple[str, ...] = ()
     fingerprint: str = ""
 
     @property
@@ -70,6 +67,7 @@ class PreparedSchema:
         The tables ``others`` have versions with the new columns already.
         """
         schema_files = store_schema(self.store, self.schema, self.source.text)
+        seal_files = store_seals(self.store, [(item.entity, item.seal) for item in self.seals.values()])
         staged = [
             item
             for change in type_changes(capture.catalog, Catalog(self.schema))
@@ -85,7 +83,7 @@ class PreparedSchema:
         )
         writes = tuple(write for write, _ in staged)
         reads = self.reads - {write.key for write in writes}
-        files = (*plan.files, *schema_files)
+        files = (*plan.files, *seal_files, *schema_files)
         return replace(plan, writes=writes, reads=reads, new_schema=digest(self.schema), files=files)
 
     def _of(self, capture: Capture, change: TypeChange) -> Iterator[Staged]:
@@ -99,13 +97,17 @@ class PreparedSchema:
         if after is None:
             yield TableWrite(pin.key, pin.location, WriteMode.DROP, None, 0, deleted=pin.rows), None
             return
-        version = align_columns(self.store, pin, after)
+        sealed = self.seals.get(after.table_key)
+        version = None if pin.is_external else align_columns(self.store, pin, after)
         removed = self._lost_edges(capture, pin, before, after)
         if removed:
             version = without_edges(self.store, pin, version, removed)
         if before.table_key != after.table_key:
             yield TableWrite(pin.key, pin.location, WriteMode.ALTER, None, 0), None
-        elif version is None:
+        elif version is None and sealed is None:
+            return
+        if sealed is not None:
+            yield sealed.write(WriteMode.ALTER), None
             return
         number = pin.lance_version if version is None else version.version
         rows = pin.rows - len(removed)
@@ -119,6 +121,9 @@ class PreparedSchema:
         return lost_edges(self.store, pin, before, after, catalogs) if lost else set()
 
     def _created(self, entity: Entity) -> Staged:
+        sealed = self.seals.get(entity.table_key)
+        if sealed is not None:
+            return sealed.write(WriteMode.CREATE), None
         location = table_id(entity).location
         version = staging.create_table(self.store, location, table_schema(entity))
         return TableWrite(entity.table_key, location, WriteMode.CREATE, version.version, 0), version
@@ -129,7 +134,8 @@ def prepare_schema(store: Store, capture: Capture, source: Source, *, allow_data
     schema, migration = planned(capture.catalog.schema, source, allow_data_loss=allow_data_loss)
     if not migration.supported:
         raise _refused(migration.refusals)
-    changes = type_changes(capture.catalog, Catalog(schema))
+    catalog = Catalog(schema)
+    changes = list(type_changes(capture.catalog, catalog))
     pins = {
         change.after.table_key: capture.state.tables[change.before.table_key]
         for change in changes
@@ -137,10 +143,11 @@ def prepare_schema(store: Store, capture: Capture, source: Source, *, allow_data
     }
     violations = Violations()
     demands = [step for step in migration.steps if not isinstance(step, ChangeEnds)]
-    reads = check_entities(store, Catalog(schema), pins, demands, violations)
+    reads = check_entities(store, catalog, pins, demands, violations)
     if violations.total:
         raise violation_error(violations, stored=True)
-    return PreparedSchema(store, source, schema, migration, reads)
+    resealed, sealed_reads, remarks = reseal(store, catalog, replace(capture.state, tables=pins), changes)
+    return PreparedSchema(store, source, schema, migration, reads | sealed_reads, resealed, remarks)
 
 
 def planned(accepted: SchemaIR, source: Source, *, allow_data_loss: bool) -> tuple[SchemaIR, MigrationPlan]:
@@ -157,12 +164,3 @@ def _refused(refusals: Sequence[UnsupportedChange]) -> MigrationRefused:
         changes=[refusal.entity for refusal in refusals],
         codes=[refusal.code.code for refusal in refusals if refusal.code is not None],
     )
-
-
-def type_changes(before: Catalog, after: Catalog) -> Iterator[TypeChange]:
-    """The node and edge types of two schemas, paired by stable id."""
-    old = {item.ir.id: item for item in entities(before)}
-    for item in entities(after):
-        yield TypeChange(old.pop(item.ir.id, None), item)
-    for gone in old.values():
-        yield TypeChange(gone, None)

@@ -77,6 +77,14 @@ def _check_declaration(key: str, declaration: str) -> None:
             hint=f"declare the one type, such as: {kind} {name} {{ ... }}",
             table=key,
         )
+    [declared] = declared_types(parsed).values()
+    if any(annotation.name.text == "external" for annotation in declared.annotations):
+        # The batch may come from a client of a server, which must not choose what the server reads.
+        raise InputError(
+            f"{key} is external, and a batch declares tables of the graph only",
+            hint="declare an external type with graph.apply_schema",
+            table=key,
+        )
 
 
 def _property(key: str, column: pa.Field) -> str:

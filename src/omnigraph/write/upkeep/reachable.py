@@ -27,7 +27,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 
 from omnigraph.core.commit import GraphCommit
-from omnigraph.core.tables import FileRecord, TablePin
+from omnigraph.core.tables import EXTERNAL_DIRECTORY, FileRecord, TablePin, is_external
 from omnigraph.errors import CorruptionError, NotFoundError
 from omnigraph.history.retention import Log, Record
 from omnigraph.history.state import COMMIT_LOG_LOCATION, ManifestState
@@ -42,7 +42,7 @@ from omnigraph.storage.objects.version_names import manifest_file
 from omnigraph.storage.upkeep.sweep import Needs
 from omnigraph.write import limits
 
-_TABLES = ("nodes", "edges")
+_TABLES = ("nodes", "edges", f"{EXTERNAL_DIRECTORY}/nodes", f"{EXTERNAL_DIRECTORY}/edges")
 
 
 @dataclass(frozen=True)
@@ -225,6 +225,8 @@ class _Needed:
             jobs[_dataset_of(path)].add(path)
         records = _manifest_records(view)
         labels = dict.fromkeys(states, "manifests") | {COMMIT_LOG_LOCATION: "commit log"}
+        every = sorted({*self.versions, *states, *tables})
+        labels |= {location: "seals" for location in every if is_external(location)}
         return [
             Needs(
                 location,
@@ -240,7 +242,7 @@ class _Needed:
                 ),
                 label=labels.get(location),
             )
-            for location in sorted({*self.versions, *states, *tables})
+            for location in every
         ]
 
 
@@ -257,4 +259,6 @@ def _pins(state: ManifestState) -> list[TablePin]:
 
 def _dataset_of(path: str) -> str:
     """The dataset that a recorded file belongs to."""
-    return COMMIT_LOG_LOCATION if path.startswith(f"{COMMIT_LOG_LOCATION}/") else "/".join(path.split("/")[:2])
+    if path.startswith(f"{COMMIT_LOG_LOCATION}/"):
+        return COMMIT_LOG_LOCATION
+    return "/".join(path.split("/")[: 3 if is_external(path) else 2])

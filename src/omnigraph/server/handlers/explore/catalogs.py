@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from omnigraph.engine.picture.captions import usual_caption
+from omnigraph.engine.explore.captions import usual_caption
 from omnigraph.server.call import Call
 from omnigraph.server.handlers.explore.moments import cache_headers, read_at, snapshot_of
 from omnigraph.server.handlers.targets import check_query_target, query_names_commit, query_target, query_target_needs

@@ -9,6 +9,7 @@ from typing import Any
 from omnigraph.core.commit import GraphCommit
 from omnigraph.engine.explore.conditions import Comparison, Condition
 from omnigraph.engine.explore.entity import find_type, read_entity
+from omnigraph.engine.explore.entity_history import entity_history
 from omnigraph.engine.explore.neighbours import shown_columns
 from omnigraph.engine.explore.pages import PageOptions, read_page
 from omnigraph.engine.explore.property_history import property_history
@@ -30,10 +31,13 @@ from omnigraph.server.http.caching import unmodified
 from omnigraph.server.http.refusals import bad_request
 from omnigraph.server.http.replies import Reply, json_reply
 from omnigraph.server.roads import Gate, Road
-from omnigraph.wire.http.explore import entity_json, page_json, property_history_json
+from omnigraph.wire.http.explore import entity_history_json, entity_json, page_json, property_history_json
 from omnigraph.wire.http.models.base import EntityKindOutput
 from omnigraph.wire.http.models.explore import EntityListRequest
 
+STEPS_LISTED = 50
+STEPS_MAX = 200
+"""Steps of a history: each of them reads the table at another commit."""
 KINDS = tuple(kind.value for kind in EntityKindOutput)
 
 
@@ -65,6 +69,25 @@ def _history(call: Call, snapshot: Snapshot, kind: str, type_name: str, entity_i
 
     found = property_history(snapshot, kind, type_name, entity_id, _commits(call, snapshot.branch), at)
     return property_history_json(found)
+
+
+def history(call: Call, _: None) -> Reply:
+    """The commits that changed an entity, with the values before and after."""
+    target = query_target(call)
+    snapshot = snapshot_of(call, target)
+    headers = cache_headers(target, snapshot)
+    unchanged = unmodified(call.headers, headers)
+    if unchanged is not None:
+        return unchanged
+    kind, type_name, entity_id = (call.path[name] for name in ("kind", "type", "id"))
+    limit = min(max(1, call.query.get("limit", STEPS_LISTED)), STEPS_MAX)
+
+    def at(commit_id: str) -> Snapshot:
+        return call.graph.snapshot(at=commit_id)
+
+    found = entity_history(snapshot, kind, type_name, entity_id, _commits(call, snapshot.branch), at, limit)
+    about = {"kind": kind, "type": type_name, "id": entity_id}
+    return json_reply({**read_at(target, snapshot), **about, **entity_history_json(found)}, headers=headers)
 
 
 def _commits(call: Call, branch: str) -> Iterator[GraphCommit]:
@@ -103,4 +126,5 @@ def list_page(call: Call, wanted: Listing) -> Reply:
 
 
 SHOW = Road(Gate(query_target_needs, is_blocking=query_names_commit), show, check=check_entity)
+HISTORY = Road(Gate(query_target_needs, is_blocking=query_names_commit), history, check=check_entity)
 LIST = Road(Gate(body_target_needs, is_blocking=body_names_commit), list_page, check=check_body_target)

@@ -7,7 +7,7 @@ from typing import Any
 from omnigraph.engine.snapshot import Snapshot
 from omnigraph.server.call import Call
 from omnigraph.server.handlers.targets import Target
-from omnigraph.server.http.caching import tag_headers
+from omnigraph.server.http.caching import snapshot_headers
 from omnigraph.wire.http.read_output import target_json
 
 
@@ -23,4 +23,4 @@ def read_at(target: Target, snapshot: Snapshot) -> dict[str, Any]:
 
 def cache_headers(target: Target, snapshot: Snapshot) -> dict[str, str]:
     """The entity tag, and how long the answer may be kept."""
-    return tag_headers(snapshot.commit_id, is_fixed=target.snapshot is not None)
+    return snapshot_headers(snapshot, is_fixed=target.snapshot is not None)

@@ -65,13 +65,13 @@ def sample(call: Call, _: None) -> Reply:
 
 
 def _scene(call: Call, snapshot: Snapshot) -> Scene:
-    """The scene of a commit, computed once for each actor: data rules may hide entities from one of them."""
+    """The scene of a commit, computed once for each scope of data rules."""
     types, limit = tuple(sorted(set(call.query.get("type", ())))), call.query.get("limit", SAMPLE_NODES)
-    actor = None if call.served.authorizer is None else call.actor
-    key = (snapshot.commit_id, types, limit, actor)
+    rules = None if snapshot.visible is None else snapshot.visible.scope.digest
+    key = (snapshot.commit_id, types, limit, rules)
     found = call.served.scenes.get(key)
     if found is None:
-        found = scene(snapshot, Wanted(types), limit, None, "")
+        found = scene(snapshot, Wanted(types, properties=False), limit, None, "")
         call.served.scenes.put(key, found)
     return found
 

@@ -10,6 +10,7 @@ from omnigraph.server.http.caching import IF_NONE_MATCH, IF_NONE_MATCH_PARAMETER
 from omnigraph.server.routes.rows import BRANCH, SNAPSHOT, Route, addition
 from omnigraph.wire.http.models.explore import (
     CatalogOutput,
+    EntityHistoryOutput,
     EntityListOutput,
     EntityListRequest,
     EntityOutput,
@@ -57,6 +58,21 @@ EXPLORE: Final = (
     ),
     Route(
         addition(
+            "GET",
+            "/entities/{kind}/{type}/{id}/history",
+            "getEntityHistory",
+            "entities",
+            "The commits that changed an entity, newest first, with the values before and after.",
+            Reply("The history.", {JSON: EntityHistoryOutput}, TAG_HEADERS),
+            (Parameter("limit", int, "Commits at most, up to 200. [default: 50]"), *_AT),
+            is_tagged=True,
+        ),
+        entities.HISTORY,
+        is_strict=True,
+        headers=(IF_NONE_MATCH,),
+    ),
+    Route(
+        addition(
             "POST",
             "/entities",
             "listEntities",
@@ -93,7 +109,7 @@ EXPLORE: Final = (
             Reply("The sample.", {JSON: SampleOutput}, TAG_HEADERS),
             (
                 Parameter("type", list[str], "Only these types. [default: all]"),
-                Parameter("limit", int, "Nodes at most, up to 2,000. [default: 300]"),
+                Parameter("limit", int, "Nodes at most, up to 20,000. [default: 300]"),
                 *_AT,
             ),
             is_tagged=True,

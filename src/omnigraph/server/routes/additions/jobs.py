@@ -10,8 +10,15 @@ from omnigraph.server.handlers import jobs
 from omnigraph.server.handlers.commit_headers import IDEMPOTENCY_KEY, WRITE_PARAMETERS
 from omnigraph.server.http.bodies import OptionalJsonBody
 from omnigraph.server.roads import Road
-from omnigraph.server.routes.rows import Route, addition
-from omnigraph.wire.http.models.jobs import CleanupRequest, JobListOutput, JobOutput, OptimizeRequest, VerifyRequest
+from omnigraph.server.routes.rows import BRANCH, Route, addition
+from omnigraph.wire.http.models.jobs import (
+    CleanupRequest,
+    FindingsOutput,
+    JobListOutput,
+    JobOutput,
+    OptimizeRequest,
+    VerifyRequest,
+)
 from omnigraph.wire.http.openapi import JSON, Body, Parameter, Reply
 
 ACCEPTED: Final = Reply("The job.", {JSON: JobOutput}, {"Location": "The path of the job."})
@@ -65,6 +72,19 @@ JOBS: Final = (
             Reply("The job.", {JSON: JobOutput}),
         ),
         jobs.SHOW,
+        is_strict=True,
+    ),
+    Route(
+        addition(
+            "GET",
+            "/maintenance/doctor",
+            "doctor",
+            "management",
+            "Findings about a graph: guarantees of its store, sizes, indexes, and advice.",
+            Reply("The findings.", {JSON: FindingsOutput}),
+            (BRANCH,),
+        ),
+        jobs.DOCTOR,
         is_strict=True,
     ),
     _maintenance(

@@ -13,6 +13,7 @@ from omnigraph.server.limits import LOAD_BYTES_MAX
 from omnigraph.server.routes.rows import FILTERS, Route, addition
 from omnigraph.wire.http.arrow import ARROW
 from omnigraph.wire.http.models.branches import BranchMergeOutput
+from omnigraph.wire.http.models.explore import ChangePictureOutput
 from omnigraph.wire.http.models.merging import (
     DiffOutput,
     MergePreviewOutput,
@@ -51,6 +52,27 @@ MERGING: Final = (
         diffs.SHOW,
         is_strict=True,
         headers=(IF_NONE_MATCH, ACCEPT),
+    ),
+    Route(
+        addition(
+            "GET",
+            "/diff/picture",
+            "drawDiff",
+            "changes",
+            "The changes from one branch or commit to another as a picture: signs, positions, unchanged neighbours.",
+            Reply("The picture.", {JSON: ChangePictureOutput}, TAG_HEADERS),
+            (
+                Parameter("from", str, "A branch or commit.", required=True),
+                Parameter("to", str, "A branch or commit.", required=True),
+                Parameter("limit", int, "Changes that are drawn one by one, up to 2,000. [default: 2000]"),
+                *FILTERS,
+                IF_NONE_MATCH_PARAMETER,
+            ),
+            is_tagged=True,
+        ),
+        diffs.PICTURE,
+        is_strict=True,
+        headers=(IF_NONE_MATCH,),
     ),
     Route(
         addition(

@@ -1,19 +1,31 @@
-"""Rows of the operations on query texts, and of SQL."""
+"""Rows of the operations on query texts, of the texts of stored queries, and of SQL."""
 
 from __future__ import annotations
 
 from typing import Final
 
-from omnigraph.server.handlers import texts
+from omnigraph.server.handlers import stored_queries, texts
 from omnigraph.server.http.bodies import JsonBody
 from omnigraph.server.http.formats import ACCEPT, ACCEPT_PARAMETER
 from omnigraph.server.routes.rows import Route, addition
 from omnigraph.wire.http.arrow import ARROW
-from omnigraph.wire.http.models.queries import ReadOutput
+from omnigraph.wire.http.models.queries import ReadOutput, StoredQueryOutput
 from omnigraph.wire.http.models.texts import CheckOutput, CheckRequest, ExplainOutput, ExplainRequest, SqlRequest
 from omnigraph.wire.http.openapi import JSON, Body, Reply
 
 TEXTS: Final = (
+    Route(
+        addition(
+            "GET",
+            "/queries/{name}",
+            "getQuery",
+            "queries",
+            "A stored query with its text.",
+            Reply("The query.", {JSON: StoredQueryOutput}),
+        ),
+        stored_queries.SHOW,
+        is_strict=True,
+    ),
     Route(
         addition(
             "POST",

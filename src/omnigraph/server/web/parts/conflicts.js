@@ -1,81 +1,98 @@
 /** Conflicts of a merge, settled in place: source, target, another value, or one rule for all that are alike. */
 import { html, useState } from "../vendor/core.js";
-import { text } from "./values.js";
+import { counted, text } from "./values.js";
 
-/** @typedef {{type: string, id: string, property?: string, take?: string, value?: any}} Resolution */
+/** @typedef {{type: string, id: string, property: string | null, take: string, value?: any, base: any, source: any, target: any}} Choice */
+
+const SHOWN_MAX = 100;
 
 /** @type {(conflict: any) => string} */
-export const keyOf = (conflict) => `${conflict.type_name}/${conflict.entity_id}/${conflict.property ?? ""}`;
+export const conflictKey = (conflict) => `${conflict.type_name ?? conflict.type}/${conflict.entity_id ?? conflict.id}/${conflict.property ?? ""}`;
 
-/** @type {(choices: Record<string, Resolution>) => Resolution[]} */
-export const resolutionsOf = (choices) => Object.values(choices);
+/** The choice for a conflict, with the values that it was made for. @type {(conflict: any, take: string, value?: any) => Choice} */
+export const choose = (conflict, take, value = null) => ({ type: conflict.type_name, id: conflict.entity_id, property: conflict.property ?? null, take, value, base: conflict.base ?? null, source: conflict.source ?? null, target: conflict.target ?? null });
+
+/** Choices that still fit: the conflict exists, and its three values are those that were seen.
+ * @type {(conflicts: any[], choices: Choice[]) => {kept: Record<string, Choice>, dropped: number}} */
+export function fitting(conflicts, choices) {
+  const same = (/** @type {any} */ a, /** @type {any} */ b) => JSON.stringify(a ?? null) === JSON.stringify(b ?? null);
+  const known = new Map(conflicts.map((item) => [conflictKey(item), item]));
+  const kept = choices.filter((choice) => {
+    const found = known.get(conflictKey(choice));
+    return found && ["base", "source", "target"].every((side) => same(found[side], choice[/** @type {"base"} */ (side)]));
+  });
+  return { kept: Object.fromEntries(kept.map((choice) => [conflictKey(choice), choice])), dropped: choices.length - kept.length };
+}
+
+/** What the server takes. @type {(choices: Record<string, Choice>) => any[]} */
+export const resolutionsOf = (choices) =>
+  Object.values(choices).map(({ type, id, property, take, value }) => ({ type, id, ...(property ? { property } : {}), ...(take === "value" ? { value } : { take }) }));
 
 /** The value of a field, typed like the sides of the conflict. @type {(conflict: any, typed: string) => any} */
 function typedLike(conflict, typed) {
   const like = [conflict.source, conflict.target, conflict.base].find((value) => value !== null && value !== undefined);
   if (typed === "") return null;
-  if (typeof like === "number") return Number(typed);
+  if (typeof like === "number") return Number.isNaN(Number(typed)) ? typed : Number(typed);
   if (typeof like === "boolean") return typed === "true";
-  return typeof like === "object" ? JSON.parse(typed) : typed;
+  try {
+    return typeof like === "object" ? JSON.parse(typed) : typed;
+  } catch {
+    return typed;
+  }
 }
 
-/** @param {{conflict: any, choice?: Resolution, onChoose: (choice: Resolution) => void, onRule: (take: string) => void}} props */
-function Conflict({ conflict, choice, onChoose, onRule }) {
-  const [typed, setTyped] = useState("");
-  const about = { type: conflict.type_name, id: conflict.entity_id, ...(conflict.property ? { property: conflict.property } : {}) };
-  const name = keyOf(conflict);
-  const side = (take) => html`<label class="inline">
-    <input type="radio" name=${name} checked=${choice?.take === take} onChange=${() => onChoose({ ...about, take })} />
-    ${take} <strong>${conflict.property ? text(conflict[take]) : ""}</strong>
+/** @param {{conflict: any, choice?: Choice, alike: number, onChoose: (choice: Choice) => void, onRule: () => void}} props */
+function Conflict({ conflict, choice, alike, onChoose, onRule }) {
+  const [typed, setTyped] = useState(choice?.take === "value" ? text(choice.value) : "");
+  const name = conflictKey(conflict);
+  const side = (/** @type {string} */ take) => html`<label class="option">
+    <input type="radio" name=${name} checked=${choice?.take === take} onChange=${() => onChoose(choose(conflict, take))} />
+    <span><span class="quiet tiny">${take}</span> <strong>${conflict.property ? text(conflict[take]) : take === "source" ? "as in the source" : "as in the target"}</strong></span>
   </label>`;
+  const value = (/** @type {string} */ next) => {
+    setTyped(next);
+    onChoose(choose(conflict, "value", typedLike(conflict, next)));
+  };
   return html`<fieldset class=${`conflict ${choice ? "settled" : ""}`}>
     <legend class="hidden">Conflict of ${name}</legend>
     <div class="line spread">
-      <span><strong class=${choice ? "plus" : "minus"}>${choice ? "✓" : "!"}</strong> ${conflict.type_name} <strong>${conflict.entity_id}</strong> ${conflict.property ?? ""}</span>
-      <span class="quiet">${conflict.property ? html`base ${text(conflict.base)}` : conflict.message}</span>
+      <span><strong class=${choice ? "plus" : "minus"}>${choice ? "✓" : "!"}</strong> ${conflict.type_name} <strong>${conflict.entity_id}</strong>${conflict.property ? html` · ${conflict.property}` : ""}</span>
+      <span class="quiet tiny">${conflict.property ? html`base <strong>${text(conflict.base)}</strong>` : conflict.message}</span>
     </div>
-    <div class="line">
+    <div class="options">
       ${side("source")} ${side("target")}
       ${conflict.property &&
-      html`<label class="inline">
-        <input type="radio" name=${name} checked=${choice !== undefined && !choice.take} onChange=${() => onChoose({ ...about, value: typedLike(conflict, typed) })} />
-        value
-        <input
-          aria-label=${`Value for ${name}`}
-          size="8"
-          value=${typed}
-          onInput=${(event) => {
-            setTyped(event.target.value);
-            onChoose({ ...about, value: typedLike(conflict, event.target.value) });
-          }}
-        />
+      html`<label class="option">
+        <input type="radio" name=${name} aria-label="another value" checked=${choice?.take === "value"} onChange=${() => value(typed)} />
+        <input aria-label=${`Value for ${name}`} placeholder="another value" value=${typed} onInput=${(/** @type {any} */ event) => value(event.target.value)} />
       </label>`}
-      ${choice?.take && html`<button onClick=${() => onRule(choice.take)}>${choice.take} for all of ${conflict.type_name}${conflict.property ? `.${conflict.property}` : ""}</button>`}
     </div>
+    ${choice && choice.take !== "value" && alike > 1 && html`<div><button class="small" onClick=${onRule}>${choice.take} for all ${alike} of ${conflict.type_name}${conflict.property ? `.${conflict.property}` : ""}</button></div>`}
   </fieldset>`;
 }
 
-/** @param {{conflicts: any[], choices: Record<string, Resolution>, onChange: (choices: any) => void}} props */
+/** @param {{conflicts: any[], choices: Record<string, Choice>, onChange: (next: (before: any) => any) => void}} props */
 export function Conflicts({ conflicts, choices, onChange }) {
-  const settle = (items) => onChange((before) => ({ ...before, ...items }));
-  function rule(like, take) {
-    const alike = conflicts.filter((item) => item.type_name === like.type_name && item.property === like.property);
-    settle(
-      Object.fromEntries(
-        alike.map((item) => [keyOf(item), { type: item.type_name, id: item.entity_id, ...(item.property ? { property: item.property } : {}), take }]),
-      ),
-    );
-  }
+  const settle = (/** @type {Record<string, Choice>} */ items) => onChange((/** @type {any} */ before) => ({ ...before, ...items }));
+  const likes = (/** @type {any} */ like) => conflicts.filter((item) => item.type_name === like.type_name && item.property === like.property);
+  const rule = (/** @type {any} */ like) => settle(Object.fromEntries(likes(like).map((item) => [conflictKey(item), choose(item, choices[conflictKey(like)].take)])));
+  const all = (/** @type {string} */ take) => settle(Object.fromEntries(conflicts.map((item) => [conflictKey(item), choose(item, take)])));
   return html`<section class="card" aria-label="Conflicts">
-    <h2>Conflicts</h2>
-    ${conflicts.map(
-      (item) => html`<${Conflict}
-        key=${keyOf(item)}
-        conflict=${item}
-        choice=${choices[keyOf(item)]}
-        onChoose=${(choice) => settle({ [keyOf(item)]: choice })}
-        onRule=${(take) => rule(item, take)}
-      />`,
-    )}
+    <header><h2>${counted(conflicts.length, "conflict")}</h2>
+      <span class="line tiny"><span class="quiet">all:</span> <button class="small" onClick=${() => all("source")}>source</button><button class="small" onClick=${() => all("target")}>target</button></span>
+    </header>
+    <div class="stack tight">
+      ${conflicts.slice(0, SHOWN_MAX).map(
+        (item) => html`<${Conflict}
+          key=${conflictKey(item)}
+          conflict=${item}
+          choice=${choices[conflictKey(item)]}
+          alike=${likes(item).length}
+          onChoose=${(/** @type {Choice} */ choice) => settle({ [conflictKey(item)]: choice })}
+          onRule=${() => rule(item)}
+        />`,
+      )}
+      ${conflicts.length > SHOWN_MAX && html`<p class="quiet tiny">${SHOWN_MAX} of ${counted(conflicts.length, "conflict")} shown; a rule settles those that are not.</p>`}
+    </div>
   </section>`;
 }

@@ -1,193 +1,119 @@
-/** Browse: entities of a type with filters and sort, one entity beside with its neighbours and history. */
-import { html, useMemo, useState } from "../vendor/core.js";
+/** Browse: entities of a type with filters and sort, one entity beside with its neighbours and history; or a picture. */
+import { html, useEffect, useMemo } from "../vendor/core.js";
 import { call } from "../api.js";
-import { Drawing } from "../parts/drawing.js";
+import { nodeNames, TypeDot, typesOf, useCatalog } from "../parts/catalog.js";
+import { ReviewHint } from "../parts/edit.js";
+import { Entity } from "../parts/entity.js";
+import { Filters } from "../parts/filters.js";
 import { Empty, Show, useLoaded } from "../parts/loading.js";
+import { expandNode, Picture } from "../parts/picture.js";
 import { Table } from "../parts/table.js";
-import { count, short, Value, When } from "../parts/values.js";
-import { link, route, setParams, target } from "../state.js";
+import { count, counted } from "../parts/values.js";
+import { moment, parsed, route, setParams, shownCommit, target } from "../state.js";
 
 const PAGE = 200;
-const OPERATORS = { eq: "=", ne: "≠", lt: "<", le: "≤", gt: ">", ge: "≥", contains: "contains", starts_with: "starts with", is_null: "is null", is_not_null: "is not null" };
-const SAMPLE = 500;
+const SAMPLES = [300, 1000, 2000, 5000, 20000];
 
-/** @typedef {{column: string, op: string, value?: any}} Condition */
-
-/** @type {(type: any, column: string, text: string) => any} */
-function typed(type, column, text) {
-  const property = type.properties.find((item) => item.name === column);
-  if (property && /^(I8|I16|I32|U8|U16|U32|F32|F64)$/.test(property.scalar)) return Number(text);
-  return property?.scalar === "Bool" ? text === "true" : text;
-}
-
-/** @param {{type: any, where: Condition[]}} props */
-function Filters({ type, where }) {
-  const columns = ["id", ...(type.kind === "edge" ? ["src", "dst"] : []), ...type.properties.map((item) => item.name)];
-  const [draft, setDraft] = useState({ column: columns[0], op: "eq", text: "" });
-  const set = (next) => setParams({ where: next.length ? JSON.stringify(next) : "", offset: "" });
-  const isUnary = draft.op.startsWith("is_");
-  function add(event) {
-    event.preventDefault();
-    const value = isUnary ? {} : { value: typed(type, draft.column, draft.text) };
-    set([...where, { column: draft.column, op: draft.op, ...value }]);
-    setDraft({ ...draft, text: "" });
-  }
-  return html`<div class="line">
-    ${where.map(
-      (item, i) => html`<span class="chip">${item.column} ${OPERATORS[item.op]} ${item.value ?? ""}
-        <button aria-label=${`Remove the filter on ${item.column}`} onClick=${() => set(where.filter((_, j) => j !== i))}>✕</button></span>`,
-    )}
-    <form class="line" onSubmit=${add}>
-      <select aria-label="Column" value=${draft.column} onChange=${(event) => setDraft({ ...draft, column: event.target.value })}>
-        ${columns.map((name) => html`<option value=${name}>${name}</option>`)}
-      </select>
-      <select aria-label="Operator" value=${draft.op} onChange=${(event) => setDraft({ ...draft, op: event.target.value })}>
-        ${Object.entries(OPERATORS).map(([name, sign]) => html`<option value=${name}>${sign}</option>`)}
-      </select>
-      ${!isUnary && html`<input aria-label="Value" size="10" value=${draft.text} onInput=${(event) => setDraft({ ...draft, text: event.target.value })} />`}
-      <button>Add filter</button>
-    </form>
-  </div>`;
-}
-
-/** Neighbours of a node, as links and on request as a picture. @param {{type: string, id: string}} props */
-function Neighbours({ type, id }) {
-  const [isDrawn, setDrawn] = useState(false);
-  const found = useLoaded(() => call("neighbours", { body: { nodes: { [type]: [id] }, limit: 50, ...target() } }), [type, id, route.value.params.ref, route.value.params.at]);
+/** The most connected nodes, at the positions of the server. @param {{catalog: any}} props */
+function Sample({ catalog }) {
+  const { params } = route.value;
+  const limit = Number(params.sample) || SAMPLES[0];
+  const only = params.only ? params.only.split(",") : undefined;
+  const found = useLoaded(() => call("sample", { query: { limit, type: only, ...target() } }), [limit, params.only, ...moment()]);
   const drawn = useMemo(() => {
-    const key = (end) => `${end.type}/${end.id}`;
-    const nodes = (found.value?.nodes ?? []).map((node) => ({ key: key(node), label: node.caption, type: node.type }));
-    const edges = (found.value?.edges ?? []).map((edge) => ({ source: key(edge.source), target: key(edge.target), type: edge.type }));
+    const nodes = (found.value?.nodes ?? []).map((/** @type {any} */ node) => ({ key: `${node.type}/${node.id}`, type: node.type, label: node.caption, x: node.x, y: node.y }));
+    const edges = (found.value?.edges ?? []).map((/** @type {any} */ edge) => ({ key: `${edge.type}/${edge.id}`, source: nodes[edge.source].key, target: nodes[edge.target].key, type: edge.type }));
     return { nodes, edges };
   }, [found.value]);
-  return html`<${Show} of=${found}>
-    ${(value) => html`
-      <h2>Neighbours</h2>
-      ${value.totals.every((item) => Number(item.total) === 0) && html`<p class="quiet">None.</p>`}
-      ${value.totals
-        .filter((item) => Number(item.total) > 0)
-        .map((item) => {
-          const isOut = item.direction === "out";
-          const ends = value.edges.filter((edge) => edge.type === item.type && (isOut ? edge.source : edge.target).id === id);
-          return html`<details open>
-            <summary>${item.type} ${isOut ? "→" : "←"} ${count(item.total)}${Number(item.shown) < Number(item.total) ? ` (${count(item.shown)} shown)` : ""}</summary>
-            <div class="line">${ends.map((edge) => {
-              const end = isOut ? edge.target : edge.source;
-              return html`<a class="chip" href=${link("browse", { type: end.type, id: end.id })}>${end.id}</a>`;
-            })}</div>
-          </details>`;
-        })}
-      <button onClick=${() => setDrawn(!isDrawn)}>${isDrawn ? "Hide the picture" : "Draw"}</button>
-      ${isDrawn && html`<${Drawing} ...${drawn} label="The entity and its neighbours" />`}
-    `}
+  const focus = params.id && params.type ? `${params.type}/${params.id}` : undefined;
+  return html`<${Show} of=${found} lines=${8}>
+    ${(/** @type {any} */ value) => {
+      if (!value.nodes.length) return html`<${Empty} title="Nothing to draw">There are no nodes at this commit.<//>`;
+      const shown = `${count(value.nodes.length)} of ${counted(value.nodes_total, "node")}, ${count(value.edges.length)} of ${counted(value.edges_total, "edge")} shown`;
+      const more = SAMPLES.filter((size) => size > limit && limit < Number(value.nodes_total))[0];
+      return html`<div class="card flush">
+        <${Picture}
+          ...${drawn}
+          types=${nodeNames(catalog)}
+          focus=${focus}
+          label=${`The most connected nodes: ${shown}`}
+          note=${html`${shown} ${more && html`<button class="small" onClick=${() => setParams({ sample: String(more) })}>Show up to ${count(more)}</button>`}`}
+          onPick=${(/** @type {string} */ key) => setParams({ type: key.split("/")[0], id: key.slice(key.indexOf("/") + 1), kind: "" })}
+          onExpand=${expandNode}
+        />
+      </div>`;
+    }}
   <//>`;
 }
 
-/** @param {{kind: string, type: string, id: string}} props */
-function Entity({ kind, type, id }) {
-  const path = `entities/${kind}/${encodeURIComponent(type)}/${encodeURIComponent(id)}`;
-  const found = useLoaded(() => call(path, { query: { history: true, ...target() } }), [path, route.value.params.ref, route.value.params.at]);
-  return html`<section class="card stack" aria-label="Entity">
-    <${Show} of=${found}>
-      ${(entity) => html`
-        <div class="line spread"><h1>${id}</h1><button aria-label="Close the entity" onClick=${() => setParams({ id: "" })}>✕</button></div>
-        ${entity.source && html`<p><a href=${link("browse", entity.source)}>${entity.source.id}</a> → <a href=${link("browse", entity.target)}>${entity.target.id}</a></p>`}
-        <table class="grid">
-          <thead><tr><th>Property</th><th>Value</th><th>Set by</th></tr></thead>
-          <tbody>
-            ${Object.entries(entity.properties).map(([name, value]) => {
-              const set = entity.history?.properties[name];
-              return html`<tr>
-                <td>${name}</td>
-                <td><${Value} value=${value} /></td>
-                <td>${set
-                  ? html`<a href=${link("history", { commit: set.graph_commit_id })} title=${set.message ?? ""}>${set.actor_id ?? `@${short(set.graph_commit_id)}`}</a> <span class="quiet"><${When} micros=${set.authored_at} /></span>`
-                  : "–"}</td>
-              </tr>`;
-            })}
-          </tbody>
-        </table>
-        ${entity.history && !entity.history.complete && html`<p class="quiet">Older commits were not read.</p>`}
-        ${kind === "node" && html`<${Neighbours} type=${type} id=${id} />`}
-      `}
-    <//>
-  </section>`;
-}
+/** Columns to show: an id that is the key is there already. @type {(type: any, columns: string[], rows: any[]) => string[]} */
+const shownColumns = (type, columns, rows) => (type.key.length === 1 && rows.every((row) => row.id === row[type.key[0]]) ? columns.filter((name) => name !== "id") : columns);
 
-/** The most connected nodes, at the positions of the server. */
-function Sample() {
-  const found = useLoaded(() => call("sample", { query: { limit: SAMPLE, ...target() } }), [route.value.graph, route.value.params.ref, route.value.params.at]);
-  const drawn = useMemo(() => {
-    const list = found.value?.nodes ?? [];
-    const nodes = list.map((node) => ({ ...node, key: `${node.type}/${node.id}`, label: node.caption }));
-    return { nodes, edges: (found.value?.edges ?? []).map((edge) => ({ source: nodes[edge.source].key, target: nodes[edge.target].key, type: edge.type })) };
-  }, [found.value]);
-  const pick = (key) => setParams({ type: key.split("/")[0], id: key.slice(key.indexOf("/") + 1), kind: "" });
-  return html`<${Show} of=${found}>
-    ${(value) => html`<${Drawing} ...${drawn} label="The most connected nodes" onPick=${pick} />
-      <p class="quiet">${count(value.nodes.length)} of ${count(value.nodes_total)} nodes, ${count(value.edges.length)} of ${count(value.edges_total)} edges shown</p>`}
-  <//>`;
-}
-
-/** @param {{type: any, where: Condition[]}} props */
+/** @param {{type: any, where: any[]}} props */
 function Rows({ type, where }) {
   const { params } = route.value;
   const { sort = "id", order = "", id } = params;
-  const offset = Number(params.offset ?? 0);
+  const offset = Number(params.offset) || 0;
   const body = { kind: type.kind, type: type.name, where, sort, descending: order === "desc", limit: PAGE, offset, ...target() };
-  const page = useLoaded(() => call("entities", { body }), [JSON.stringify(body)]);
-  return html`<${Show} of=${page}>
-    ${(found) => html`
-      <div class="line spread">
-        <span class="quiet" data-name="count">${count(Math.min(PAGE, Number(found.total) - offset))} of ${count(found.total)}</span>
-        <span class="line">
-          <button disabled=${offset === 0} onClick=${() => setParams({ offset: offset > PAGE ? String(offset - PAGE) : "" })}>Back</button>
-          <button disabled=${offset + PAGE >= Number(found.total)} onClick=${() => setParams({ offset: String(offset + PAGE) })}>Next</button>
-        </span>
-      </div>
+  const page = useLoaded(() => call("entities", { body }), [JSON.stringify(body), route.value.graph]);
+  useEffect(() => {
+    shownCommit.value = page.value?.graph_commit_id ?? "";
+  }, [page.value]);
+  return html`<${Show} of=${page} lines=${10}>
+    ${(/** @type {any} */ found) => html`
       ${found.rows.length === 0
-        ? html`<${Empty}>No entity matches.<//>`
+        ? html`<${Empty} title=${where.length ? "No entity matches" : `There is no ${type.name} yet`}>${where.length ? "Remove a filter to see more." : html`Load some: <code>omnigraph load</code>.`}<//>`
         : html`<${Table}
-            columns=${found.columns}
+            columns=${shownColumns(type, found.columns, found.rows)}
             rows=${found.rows}
             sort=${sort}
             descending=${order === "desc"}
-            onSort=${(column) => setParams({ sort: column, order: column === sort && order !== "desc" ? "desc" : "", offset: "" })}
-            picked=${(row) => row.id === id}
-            onPick=${(row) => setParams({ id: row.id })}
+            onSort=${(/** @type {string} */ column) => setParams({ sort: column, order: column === sort && order !== "desc" ? "desc" : "", offset: "" })}
+            picked=${(/** @type {any} */ row) => row.id === id}
+            onPick=${(/** @type {any} */ row) => setParams({ id: row.id })}
             label=${`Entities of ${type.name}`}
           />`}
+      <div class="line spread tiny">
+        <span class="quiet" data-name="count">${found.rows.length ? `${count(offset + 1)} to ${count(offset + found.rows.length)} of ${count(found.total)}` : ""}</span>
+        <span class="line">
+          <button class="small" disabled=${offset === 0} onClick=${() => setParams({ offset: offset > PAGE ? String(offset - PAGE) : "" })}>Back</button>
+          <button class="small" disabled=${offset + PAGE >= Number(found.total)} onClick=${() => setParams({ offset: String(offset + PAGE) })}>Next</button>
+        </span>
+      </div>
     `}
   <//>`;
 }
 
+/** @param {{catalog: any, type: any}} props */
+function Types({ catalog, type }) {
+  const pick = (/** @type {any} */ next) => setParams({ type: next.name, kind: next.kind === "edge" ? "edge" : "", id: "", where: "", sort: "", order: "", offset: "", draw: "", history: "" });
+  return html`<div class="pills" role="group" aria-label="Types">
+    ${typesOf(catalog).map((item) => html`<button class="pill" aria-pressed=${String(item === type)} title=${item.description ?? item.name} onClick=${() => pick(item)}><${TypeDot} catalog=${catalog} type=${item} />${item.name} <span class="quiet tiny">${count(item.count)}</span></button>`)}
+  </div>`;
+}
+
 export default function Browse() {
-  const { graph, params } = route.value;
-  const catalog = useLoaded(() => call("catalog", { query: target() }), [graph, params.ref, params.at]);
-  const where = useMemo(() => JSON.parse(params.where || "[]"), [params.where]);
-  return html`<${Show} of=${catalog}>
-    ${(found) => {
-      const types = [...found.nodes, ...found.edges];
-      const type = types.find((item) => item.name === params.type) ?? types[0];
-      if (!type) return html`<${Empty}>The schema has no types.<//>`;
+  const { params } = route.value;
+  const catalog = useCatalog();
+  const where = useMemo(() => /** @type {any[]} */ (parsed(params.where, [])), [params.where]);
+  return html`<${Show} of=${catalog} lines=${10}>
+    ${(/** @type {any} */ found) => {
+      const types = typesOf(found);
+      const named = types.filter((item) => item.name === params.type);
+      const type = named.find((item) => item.kind === (params.kind || "node")) ?? named[0] ?? types.find((item) => Number(item.count) > 0) ?? types[0];
+      if (!type) return html`<${Empty} title="The schema has no types">Declare them: <code>omnigraph schema apply</code>.<//>`;
       const isPicture = params.view === "picture";
       return html`
-        <h1 class="hidden">Browse ${type.name}</h1>
-        <div class="columns">
-          <section class="stack" aria-label="Entities">
-            <div class="line">
-              <label class="inline">Type
-                <select name="type" value=${type.name} onChange=${(event) => setParams({ type: event.target.value, id: "", where: "", sort: "", order: "", offset: "" })}>
-                  ${types.map((item) => html`<option value=${item.name}>${item.name}</option>`)}
-                </select>
-              </label>
-              <button onClick=${() => setParams({ view: isPicture ? "" : "picture" })}>${isPicture ? "As rows" : "As a picture"}</button>
-            </div>
-            ${isPicture ? html`<${Sample} />` : html`<${Filters} key=${type.name} type=${type} where=${where} /><${Rows} type=${type} where=${where} />`}
+        <div class="title-line">
+          <h1>${isPicture ? "The graph" : type.name}</h1>
+          <span class="quiet">${isPicture ? "the nodes with most edges" : (type.description ?? (type.source ? `${type.source} → ${type.target}` : ""))}</span>
+          <span class="line end"><${ReviewHint} /><button onClick=${() => setParams({ view: isPicture ? "" : "picture" })}>${isPicture ? "As rows" : "As a picture"}</button></span>
+        </div>
+        <div class=${`columns ${params.id ? "" : "single"}`}>
+          <section class="stack tight" aria-label="Entities">
+            ${isPicture ? html`<${Sample} catalog=${found} />` : html`<${Types} catalog=${found} type=${type} /><${Filters} key=${type.name} type=${type} where=${where} /><${Rows} type=${type} where=${where} />`}
           </section>
-          ${params.id
-            ? html`<${Entity} key=${`${type.name}/${params.id}`} kind=${type.kind} type=${type.name} id=${params.id} />`
-            : html`<${Empty}>Pick a row to see the entity, its neighbours and who set its values.<//>`}
+          ${params.id && html`<${Entity} key=${`${type.name}/${params.id}`} catalog=${found} type=${type} id=${params.id} />`}
         </div>
       `;
     }}

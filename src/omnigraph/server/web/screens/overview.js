@@ -1,35 +1,24 @@
 /** Overview: numbers of entities, the schema as a picture, the last changes, branches. */
-import { html } from "../vendor/core.js";
+import { html, useEffect } from "../vendor/core.js";
 import { call } from "../api.js";
+import { TypeDot, typesOf, useCatalog } from "../parts/catalog.js";
 import { Empty, Show, useLoaded } from "../parts/loading.js";
-import { Picture } from "../parts/svg.js";
-import { Changed, count, short, When } from "../parts/values.js";
-import { go, link, route, target } from "../state.js";
+import { SchemaPicture, SchemaTable } from "../parts/schema_picture.js";
+import { Changed, Commit, count, When } from "../parts/values.js";
+import { go, link, moment, route, shownCommit } from "../state.js";
 
 const COMMITS_SHOWN = 8;
 const BRANCHES_SHOWN = 12;
+const TILES_SHOWN = 24;
 
 /** The picture of a schema, and the table beside it. @param {{catalog: any}} props */
 function Schema({ catalog }) {
-  const nodes = catalog.nodes.map((type, i) => ({ key: type.name, label: type.name, note: count(type.count), colour: i % 8 }));
-  const edges = catalog.edges.flatMap((type) => type.ends.map((ends) => ({ ...ends, label: type.name })));
   return html`<section class="card" aria-label="Schema">
-    <h2>Schema</h2>
-    <${Picture} nodes=${nodes} edges=${edges} size=${18} gap=${150} label="The types of the graph" onPick=${(name) => go(link("browse", { type: name }))} />
+    <header><h2>Schema</h2><span class="quiet tiny">${catalog.nodes.length} node types, ${catalog.edges.length} edge types</span></header>
+    <${SchemaPicture} catalog=${catalog} onPick=${(/** @type {string} */ name) => go(link("browse", { type: name }))} />
     <details>
-      <summary>As a table</summary>
-      <table class="grid">
-        <thead><tr><th>Type</th><th>Entities</th><th>Properties</th></tr></thead>
-        <tbody>
-          ${[...catalog.nodes, ...catalog.edges].map(
-            (type) => html`<tr>
-              <td>${type.name}${type.source ? html` <span class="quiet">${type.source} → ${type.target}</span>` : ""}</td>
-              <td class="number">${count(type.count)}</td>
-              <td>${type.properties.map((property) => `${property.name}: ${property.type}`).join(", ")}</td>
-            </tr>`,
-          )}
-        </tbody>
-      </table>
+      <summary class="quiet">Types and properties as a table</summary>
+      <${SchemaTable} catalog=${catalog} />
     </details>
   </section>`;
 }
@@ -37,13 +26,13 @@ function Schema({ catalog }) {
 /** @param {{commits: any[]}} props */
 function LastChanges({ commits }) {
   return html`<section class="card" aria-label="Last changes">
-    <h2>Last changes</h2>
+    <header><h2>Last changes</h2><a class="tiny" href=${link("history")}>All commits</a></header>
     <ul class="rows">
       ${commits.slice(0, COMMITS_SHOWN).map(
         (commit) => html`<li>
           <a href=${link("history", { commit: commit.graph_commit_id })}>${commit.message || commit.kind}</a>
           <${Changed} tables=${commit.tables} />
-          <span class="quiet">${commit.actor_id ?? "–"} · <${When} micros=${commit.created_at} /></span>
+          <span class="quiet tiny">${commit.actor_id ?? "no actor"} · <${When} micros=${commit.created_at} /></span>
         </li>`,
       )}
     </ul>
@@ -56,8 +45,8 @@ function Branch({ name, made }) {
   const stats = diff.value?.stats;
   return html`<li>
     <a href=${link("overview", { ref: name, at: "" })}>${name}</a>
-    ${stats ? html`<${Changed} counts=${[stats.inserts, stats.updates, stats.deletes]} />` : html`<span class="quiet">…</span>`}
-    <a class="button" href=${link("review", { source: name, target: "main", ref: "", at: "" })}>Review</a>
+    ${stats ? html`<${Changed} counts=${[stats.inserts, stats.updates, stats.deletes]} />` : html`<span class="quiet">${diff.error ? "" : "…"}</span>`}
+    <a class="button small" href=${link("review", { source: name, target: "main", ref: "", at: "" })} aria-label=${`Review ${name}`}>Review</a>
   </li>`;
 }
 
@@ -66,37 +55,56 @@ function Branches({ branches, details }) {
   const made = Object.fromEntries(details.map((item) => [item.name, item.parent_commit]));
   const others = branches.filter((name) => name !== "main");
   return html`<section class="card" aria-label="Branches">
-    <h2>Branches</h2>
-    ${others.length === 0 && html`<${Empty}>Only main. <code>omnigraph branch create</code> makes another one.<//>`}
+    <header><h2>Branches</h2><span class="quiet tiny">changes since each was made</span></header>
+    ${others.length === 0 && html`<${Empty} title="Only main">A branch is a place to try something: <code>omnigraph branch create NAME</code>, or edit an entity in Browse.<//>`}
     <ul class="rows">${others.slice(0, BRANCHES_SHOWN).map((name) => html`<${Branch} key=${name} name=${name} made=${made[name]} />`)}</ul>
-    ${others.length > BRANCHES_SHOWN && html`<p class="quiet">${count(BRANCHES_SHOWN)} of ${count(others.length)} shown</p>`}
+    ${others.length > BRANCHES_SHOWN && html`<p class="quiet tiny">${count(BRANCHES_SHOWN)} of ${count(others.length)} shown</p>`}
   </section>`;
 }
 
+/** @param {{catalog: any, head?: any}} props */
+function Title({ catalog, head }) {
+  const total = (/** @type {any[]} */ types) => types.reduce((sum, type) => sum + Number(type.count), 0);
+  return html`<div class="title-line">
+    <h1>${route.value.graph}</h1>
+    <span class="quiet">${count(total(catalog.nodes))} nodes, ${count(total(catalog.edges))} edges</span>
+    <span class="quiet end">${head ? html`<${Commit} id=${catalog.graph_commit_id} /> <${When} micros=${head.created_at} />${head.actor_id ? ` by ${head.actor_id}` : ""}` : html`<${Commit} id=${catalog.graph_commit_id} />`}</span>
+    <span class="line"><a class="button" href=${link("query")}>Query</a><a class="button" href=${link("browse", { view: "picture" })}>Draw</a></span>
+  </div>`;
+}
+
 export default function Overview() {
-  const { graph, params } = route.value;
-  const at = [graph, params.ref, params.at];
-  const catalog = useLoaded(() => call("catalog", { query: target() }), at);
-  const commits = useLoaded(() => call("commits", { query: { branch: params.ref || "main" } }), at);
-  const branches = useLoaded(() => call("branches"), [graph]);
-  return html`<${Show} of=${catalog}>
-    ${(found) => html`
-      <h1 class="hidden">Overview of ${graph}</h1>
-      <div class="tiles">
-        ${[...found.nodes, ...found.edges].map(
-          (type) => html`<a class="tile" href=${link("browse", { type: type.name, kind: type.kind === "edge" ? "edge" : "" })}>
-            <span>${type.name}</span><strong>${count(type.count)}</strong>
-          </a>`,
-        )}
-        <span class="quiet end" title=${found.graph_commit_id}>@${short(found.graph_commit_id)}</span>
-      </div>
-      <div class="columns">
-        ${found.nodes.length ? html`<${Schema} catalog=${found} />` : html`<${Empty}>The schema has no types.<//>`}
+  const { params } = route.value;
+  const catalog = useCatalog();
+  const commits = useLoaded(() => call("commits", { query: { branch: params.ref || "main" } }), moment());
+  const branches = useLoaded(() => call("branches"), [route.value.graph]);
+  useEffect(() => {
+    shownCommit.value = catalog.value?.graph_commit_id ?? "";
+  }, [catalog.value]);
+  return html`<${Show} of=${catalog} lines=${10}>
+    ${(/** @type {any} */ found) => {
+      const types = typesOf(found);
+      const head = commits.value?.commits.find((/** @type {any} */ item) => item.graph_commit_id === found.graph_commit_id);
+      return html`
+        <${Title} catalog=${found} head=${head} />
         <div class="stack">
-          <${Show} of=${commits}>${(list) => html`<${LastChanges} commits=${list.commits} />`}<//>
-          <${Show} of=${branches}>${(list) => html`<${Branches} branches=${list.branches} details=${list.details ?? []} />`}<//>
+          <div class="tiles">
+            ${types.slice(0, TILES_SHOWN).map(
+              (type) => html`<a class="tile" href=${link("browse", { type: type.name, kind: type.kind === "edge" ? "edge" : "" })} title=${type.description ?? type.name}>
+                <span><${TypeDot} catalog=${found} type=${type} />${type.name}</span><strong>${count(type.count)}</strong>
+              </a>`,
+            )}
+          </div>
+          ${types.length > TILES_SHOWN && html`<p class="quiet tiny">${TILES_SHOWN} of ${count(types.length)} types shown</p>`}
+          <div class="columns">
+            ${found.nodes.length ? html`<${Schema} catalog=${found} />` : html`<${Empty} title="The schema has no types">Declare them: <code>omnigraph schema apply</code>.<//>`}
+            <div class="stack">
+              <${Show} of=${commits}>${(/** @type {any} */ list) => html`<${LastChanges} commits=${list.commits} />`}<//>
+              <${Show} of=${branches}>${(/** @type {any} */ list) => html`<${Branches} branches=${list.branches} details=${list.details ?? []} />`}<//>
+            </div>
+          </div>
         </div>
-      </div>
-    `}
+      `;
+    }}
   <//>`;
 }

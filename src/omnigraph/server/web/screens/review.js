@@ -1,151 +1,170 @@
-/** Review: the changes of a branch as a graph and a list, conflicts settled in place, checks, merge. */
-import { html, useEffect, useState } from "../vendor/core.js";
+/** Review: the changes of a branch as a graph and a list, conflicts settled in place, checks, comments, merge. */
+import { html, useEffect, useMemo, useState } from "../vendor/core.js";
 import { call, writeKey } from "../api.js";
-import { Changes } from "../parts/changes.js";
-import { Conflicts, resolutionsOf } from "../parts/conflicts.js";
-import { DiffPicture } from "../parts/diff_picture.js";
-import { Empty, Problem, Show, useLoaded } from "../parts/loading.js";
-import { Changed, short } from "../parts/values.js";
-import { link, revision, route } from "../state.js";
+import { ChangePicture } from "../parts/change_picture.js";
+import { DiffChanges } from "../parts/changes.js";
+import { conflictKey, Conflicts, fitting, resolutionsOf } from "../parts/conflicts.js";
+import { Empty, Problem, Show, useLoaded, useWork } from "../parts/loading.js";
+import { Comments, isMoved, saveReview } from "../parts/reviews.js";
+import { Changed, Commit, count, counted, short, When } from "../parts/values.js";
+import { link, parsed, revision, route, setParams } from "../state.js";
 
-const CHANGES_MAX = 10000;
-
-/** Choices are kept for this tab, by graph and branches: they outlive a head that moved. */
+/** Choices that are not saved yet are kept for this tab, by graph and branches: they outlive a head that moved. */
 const choicesKey = () => `omnigraph-review ${route.value.graph} ${route.value.params.source} ${route.value.params.target}`;
 
-/** The stored queries `check_*` at the source; each must return no rows. */
+/** The stored queries `check_*` at the source; each must return no rows. @type {(source: string) => Promise<any[]>} */
 async function checks(source) {
   const { queries } = await call("queries").catch(() => ({ queries: [] }));
-  const named = queries.filter((item) => item.name.startsWith("check_") && !item.mutation && item.params.length === 0);
+  const named = queries.filter((/** @type {any} */ item) => item.name.startsWith("check_") && !item.mutation && item.params.length === 0);
   return Promise.all(
-    named.map(async ({ name }) => {
+    named.map(async (/** @type {any} */ { name, description }) => {
       try {
         const found = await call(`queries/${encodeURIComponent(name)}`, { body: { branch: source } });
-        return { name, rows: Number(found.row_count) };
+        return { name, description, rows: Number(found.row_count) };
       } catch (error) {
-        return { name, rows: -1, error };
+        return { name, description, rows: -1, error };
       }
     }),
   );
 }
 
-async function load(source, goal) {
-  const preview = await call("merge/preview", { body: { source, target: goal } });
-  const from = preview.base_commit_id ?? preview.target_commit_id;
-  const [diff, checked] = await Promise.all([
-    call("diff", { query: { from, to: preview.source_commit_id, limit: CHANGES_MAX } }),
+/** @type {(source: string, goal: string, saved?: string) => Promise<any>} */
+async function load(source, goal, saved) {
+  const [preview, checked, review] = await Promise.all([
+    call("merge/preview", { body: { source, target: goal } }),
     checks(source),
+    saved ? call(`reviews/${saved}`) : Promise.resolve(null),
   ]);
-  return { preview, diff, checked };
+  const from = preview.base_commit_id ?? preview.target_commit_id;
+  const diff = await call("diff", { query: { from, to: preview.source_commit_id, summary: true } });
+  return { preview, diff, checked, review };
 }
 
-/** @param {{isGood: boolean, children: any}} props */
+/** @param {{isGood: boolean, children?: any}} props */
 const Check = ({ isGood, children }) => html`<li><span><strong class=${isGood ? "plus" : "minus"}>${isGood ? "✓" : "✗"}</strong> ${children}</span></li>`;
 
-/** Merge with the heads that were shown. @param {{review: any, choices: Record<string, any>, blocks: string[]}} props */
-function Merge({ review, choices, blocks }) {
-  const { preview } = review;
+/** Merge with the heads that were shown. @param {{preview: any, choices: Record<string, any>, saved: any, blocks: string[]}} props */
+function Merge({ preview, choices, saved, blocks }) {
   const [message, setMessage] = useState(`merge ${preview.source}`);
-  const [error, setError] = useState(null);
-  const [done, setDone] = useState(null);
-  async function merge() {
-    setError(null);
-    try {
+  const [deletes, setDeletes] = useState(false);
+  const [done, setDone] = useState(/** @type {any} */ (null));
+  const work = useWork();
+  const merge = () =>
+    work.run(async () => {
       const answer = await call("merge", {
-        body: {
-          source: preview.source,
-          target: preview.target,
-          resolutions: resolutionsOf(choices),
-          expected_source: preview.source_commit_id,
-          expected_target: preview.target_commit_id,
-          message,
-        },
+        body: { source: preview.source, target: preview.target, resolutions: resolutionsOf(choices), expected_source: preview.source_commit_id, expected_target: preview.target_commit_id, message, delete_branch: deletes },
         headers: writeKey(),
       });
       sessionStorage.removeItem(choicesKey());
       setDone(answer);
-    } catch (problem) {
-      setError(problem);
-    }
-  }
+      const made = answer.commit?.graph_commit_id;
+      if (saved) await saveReview(saved, preview, choices, { state: "merged", ...(made ? { merge_commit_id: made } : {}) }).catch(() => undefined);
+    });
   if (done) {
     const id = done.commit?.graph_commit_id;
     return html`<div class="state" role="status">
-      <strong class="plus">✓ Merged</strong>
-      <p>${id && html`<a href=${link("history", { commit: id, source: "", target: "" })}>commit @${short(id)}</a>`}</p>
+      <strong class="plus">✓ Merged into ${preview.target}</strong>
+      <p>${id && html`<a href=${link("history", { commit: id, source: "", target: "", saved: "" })}>commit @${short(id)}</a>`}${done.branch_deleted ? `; ${preview.source} was deleted` : ""}</p>
     </div>`;
   }
-  return html`<section class="card stack" aria-label="Merge">
-    <label>Message<input name="message" value=${message} onInput=${(event) => setMessage(event.target.value)} /></label>
+  return html`<section class="card stack tight" aria-label="Merge">
+    <label>Message<input name="message" value=${message} onInput=${(/** @type {any} */ event) => setMessage(event.target.value)} /></label>
     <div class="line">
-      <button class="main" disabled=${blocks.length > 0} onClick=${merge}>Merge into ${preview.target}</button>
-      <span class="quiet" data-name="blocks">${blocks.length ? `off: ${blocks.join("; ")}` : `heads @${short(preview.source_commit_id)} and @${short(preview.target_commit_id)}`}</span>
+      <button class="main" disabled=${blocks.length > 0 || work.isRunning} onClick=${merge}>${work.isRunning ? "Merging…" : `Merge into ${preview.target}`}</button>
+      <label class="inline tiny"><input type="checkbox" checked=${deletes} onChange=${(/** @type {any} */ event) => setDeletes(event.target.checked)} /> delete ${preview.source} afterwards</label>
+      <span class="quiet tiny" data-name="blocks">${blocks.length ? `off: ${blocks.join("; ")}` : html`at the heads <${Commit} id=${preview.source_commit_id} /> and <${Commit} id=${preview.target_commit_id} />`}</span>
     </div>
-    ${error?.status === 412 && html`<p role="alert">A branch has moved since this preview; nothing was merged. <button onClick=${() => (revision.value += 1)}>Compute again</button></p>`}
-    ${error && error.status !== 412 && html`<${Problem} error=${error} />`}
+    ${work.error?.status === 412 && html`<p role="alert">A branch has moved since this preview; nothing was merged. <button onClick=${() => (revision.value += 1)}>Compute again</button></p>`}
+    ${work.error && work.error.status !== 412 && html`<${Problem} error=${work.error} what="Nothing was merged" />`}
   </section>`;
 }
 
-/** @param {{review: any}} props */
-function Loaded({ review }) {
-  const { preview, diff, checked } = review;
-  const [choices, setChoices] = useState(() => JSON.parse(sessionStorage.getItem(choicesKey()) ?? "{}"));
-  useEffect(() => sessionStorage.setItem(choicesKey(), JSON.stringify(choices)), [choices]);
+/** @param {{found: any}} props */
+function Loaded({ found }) {
+  const { preview, diff, checked } = found;
+  const { params } = route.value;
   const conflicts = preview.merge_conflicts;
-  const open = conflicts.filter((item) => !choices[`${item.type_name}/${item.entity_id}/${item.property ?? ""}`]).length;
-  const failed = checked.filter((item) => item.rows !== 0);
-  const total = diff.stats.inserts + diff.stats.updates + diff.stats.deletes;
+  const [saved, setSaved] = useState(found.review);
+  const [subject, setSubject] = useState(/** @type {any} */ (null));
+  const first = useMemo(() => fitting(conflicts, parsed(sessionStorage.getItem(choicesKey()) ?? "", Object.values(found.review?.choices ?? {}))), [preview]);
+  const [choices, setChoices] = useState(first.kept);
+  useEffect(() => setChoices(first.kept), [first]);
+  useEffect(() => sessionStorage.setItem(choicesKey(), JSON.stringify(Object.values(choices))), [choices]);
+  const open = conflicts.filter((/** @type {any} */ item) => !choices[conflictKey(item)]).length;
+  const failed = checked.filter((/** @type {any} */ item) => item.rows !== 0);
+  const { inserts, updates, deletes } = diff.stats;
+  const total = inserts + updates + deletes;
   const blocks = [
-    open > 0 && (open === 1 ? "1 conflict is open" : `${open} conflicts are open`),
-    failed.length > 0 && `${failed.map((item) => item.name).join(", ")} found rows`,
+    open > 0 && (open === 1 ? "1 conflict is open" : `${count(open)} conflicts are open`),
+    failed.length > 0 && `${failed.map((/** @type {any} */ item) => item.name).join(", ")} ${failed.length === 1 ? "finds" : "find"} rows`,
     total === 0 && "nothing to merge",
   ].filter((text) => typeof text === "string");
   return html`
-    <div class="line">
+    <div class="title-line">
       <h1>${preview.source} → ${preview.target}</h1>
-      <${Changed} counts=${[diff.stats.inserts, diff.stats.updates, diff.stats.deletes]} />
-      ${conflicts.length > 0 && html`<strong class="minus">! ${conflicts.length} ${conflicts.length === 1 ? "conflict" : "conflicts"}</strong>`}
-      <span class="quiet end" title="heads of source and target">@${short(preview.source_commit_id)} / @${short(preview.target_commit_id)}</span>
+      <${Changed} counts=${[inserts, updates, deletes]} />
+      ${conflicts.length > 0 && html`<span class=${`badge ${open ? "minus" : "plus"}`}>${open ? "!" : "✓"} ${counted(conflicts.length, "conflict")}</span>`}
+      ${saved && saved.state !== "open" && html`<span class="badge plus">${saved.state}</span>`}
+      <span class="quiet tiny end">heads <${Commit} id=${preview.source_commit_id} /> and <${Commit} id=${preview.target_commit_id} /></span>
     </div>
+    ${saved && saved.state === "open" && isMoved(saved, preview) && html`<p class="banner card" role="status">A branch has moved since this review was saved, so it was computed again. ${first.dropped ? `${counted(first.dropped, "choice")} no longer fit and ${first.dropped === 1 ? "was" : "were"} dropped.` : "All choices still fit."}</p>`}
     <div class="columns">
       <div class="stack">
-        <${DiffPicture} diff=${diff} conflicts=${conflicts} base=${diff.from} />
+        ${total > 0 && html`<${ChangePicture} from=${diff.from} to=${diff.to} conflicts=${conflicts} type=${params.type} focus=${subject ? `${subject.type.name}/${subject.id}` : undefined} onType=${(/** @type {string} */ name) => setParams({ type: name })} />`}
         <section class="card" aria-label="Checks">
-          <h2>Checks</h2>
-          <ul class="rows">
-            <${Check} isGood=${open === 0}>${conflicts.length === 0 ? "no conflicts" : open === 0 ? "every conflict is settled" : `${open} of ${conflicts.length} conflicts open`}<//>
-            ${checked.map((item) => html`<${Check} key=${item.name} isGood=${item.rows === 0}>${item.name} ${item.error ? item.error.message : `returned ${item.rows} rows`}<//>`)}
+          <header><h2>Checks</h2><span class="quiet tiny">stored queries named <code>check_*</code> must return no rows</span></header>
+          <ul class="rows checks">
+            <${Check} isGood=${open === 0}>${conflicts.length === 0 ? "no conflicts" : open === 0 ? "every conflict is settled" : `${count(open)} of ${counted(conflicts.length, "conflict")} open`}<//>
+            ${checked.map((/** @type {any} */ item) => html`<${Check} key=${item.name} isGood=${item.rows === 0}><code>${item.name}</code> ${item.error ? item.error.message : `returned ${counted(item.rows, "row")}`} <span class="quiet tiny">${item.description ?? ""}</span><//>`)}
           </ul>
         </section>
-        <${Merge} key=${preview.source_commit_id + preview.target_commit_id} review=${review} choices=${choices} blocks=${blocks} />
+        <${Merge} key=${preview.source_commit_id + preview.target_commit_id} preview=${preview} choices=${choices} saved=${saved} blocks=${blocks} />
       </div>
       <div class="stack">
         ${conflicts.length > 0 && html`<${Conflicts} conflicts=${conflicts} choices=${choices} onChange=${setChoices} />`}
         <section class="card" aria-label="Changes">
-          <h2>Changes</h2>
-          ${total === 0 ? html`<${Empty}>${preview.source} has nothing that ${preview.target} lacks.<//>` : html`<${Changes} changes=${diff.changes} total=${total} />`}
+          <header><h2>${counted(total, "change")}</h2></header>
+          ${total === 0 ? html`<${Empty} title="Nothing to merge">${preview.source} has nothing that ${preview.target} lacks.<//>` : html`<${DiffChanges} from=${diff.from} to=${diff.to} tables=${diff.tables} onPick=${setSubject} />`}
         </section>
+        <${Comments} saved=${saved} preview=${preview} choices=${choices} subject=${subject} onSubject=${setSubject} onSaved=${setSaved} />
       </div>
     </div>
   `;
 }
 
-/** @param {{branches: string[]}} props */
-function Choose({ branches }) {
+/** @param {{branches: string[], reviews: any[]}} props */
+function Choose({ branches, reviews }) {
   const others = branches.filter((name) => name !== "main");
-  return html`<h1>Review</h1>
-    ${others.length === 0
-      ? html`<${Empty}>There is no branch beside main.<//>`
-      : html`<ul class="rows card">
-          ${others.map((name) => html`<li><a href=${link("review", { source: name, target: "main" })}>${name} → main</a></li>`)}
-        </ul>`}`;
+  return html`<div class="title-line"><h1>Review</h1><span class="quiet">what a branch would bring, before it is merged</span></div>
+    <div class="columns even">
+      <section class="card" aria-label="Branches">
+        <header><h2>Branches</h2></header>
+        ${others.length === 0
+          ? html`<${Empty} title="There is no branch beside main">Edit an entity in Browse, or run <code>omnigraph branch create NAME</code>.<//>`
+          : html`<ul class="rows">${others.map((name) => html`<li><a href=${link("review", { source: name, target: "main" })}>${name} → main</a></li>`)}</ul>`}
+      </section>
+      <section class="card" aria-label="Saved reviews">
+        <header><h2>Saved reviews</h2></header>
+        ${reviews.length === 0 && html`<${Empty}>A review is saved with its choices and comments, for others to see.<//>`}
+        <ul class="rows">
+          ${reviews.map(
+            (item) => html`<li><a href=${link("review", { source: item.source, target: item.target, saved: item.id })}>${item.title || `${item.source} → ${item.target}`}</a>
+              <span class=${`badge ${item.state === "merged" ? "plus" : ""}`}>${item.state}</span>
+              <span class="quiet tiny">${counted(item.comments_total, "comment")} · ${item.updated_by ?? "anonymous"} · <${When} micros=${item.updated_at} /></span></li>`,
+          )}
+        </ul>
+      </section>
+    </div>`;
 }
 
 export default function Review() {
   const { graph, params } = route.value;
-  const { source, target: goal = "main" } = params;
-  const branches = useLoaded(() => call("branches"), [graph]);
-  const review = useLoaded(() => (source ? load(source, goal) : Promise.resolve(null)), [graph, source, goal]);
-  if (!source) return html`<${Show} of=${branches}>${(found) => html`<${Choose} branches=${found.branches} />`}<//>`;
-  return html`<${Show} of=${review}>${(found) => found && html`<${Loaded} key=${`${source} ${goal}`} review=${found} />`}<//>`;
+  const { source, target: goal = "main", saved } = params;
+  const branches = useLoaded(() => (source ? Promise.resolve({ branches: [] }) : call("branches")), [graph, source]);
+  const reviews = useLoaded(() => (source ? Promise.resolve({ reviews: [] }) : call("reviews").catch(() => ({ reviews: [] }))), [graph, source]);
+  // The address gets the id when a review is saved; that does not change what was read.
+  const opened = useMemo(() => saved, [graph, source, goal]);
+  const review = useLoaded(() => (source ? load(source, goal, opened) : Promise.resolve(null)), [graph, source, goal, opened]);
+  if (!source) return html`<${Show} of=${branches}>${(/** @type {any} */ found) => html`<${Choose} branches=${found.branches} reviews=${reviews.value?.reviews ?? []} />`}<//>`;
+  return html`<${Show} of=${review} lines=${10}>${(/** @type {any} */ found) => found && html`<${Loaded} key=${`${source} ${goal}`} found=${found} />`}<//>`;
 }

@@ -43,7 +43,7 @@ from omnigraph.core.tables import Counts, TablePin
 from omnigraph.engine.load.run import LoadJob
 from omnigraph.history.plan import CommitInfo, PublishPlan, TableWrite
 from omnigraph.history.state import Fence
-from omnigraph.manifest.publisher import Published
+from omnigraph.manifest.queue import Published
 from omnigraph.manifest.reader import Capture
 from omnigraph.rows.rejected.reasons import EveryViolation
 from omnigraph.rows.violations import Violations
@@ -73,7 +73,7 @@ from omnigraph.write.load.mode import LoadMode
 from omnigraph.write.load.plan import WRITE_MODES
 from omnigraph.write.load.reject.checks import as_superseded
 from omnigraph.write.preview import Previewed
-from omnigraph.write.schema.cast import check_same_type
+from omnigraph.write.retyping import check_same_type
 from omnigraph.write.staging import plan_writes
 from omnigraph.write.violations import violation_error
 

@@ -13,7 +13,7 @@ from typing import Any
 import pyarrow as pa
 
 from omnigraph.engine.load.run import LoadJob
-from omnigraph.manifest.publisher import Published
+from omnigraph.manifest.queue import Published
 from omnigraph.rows.arrow_types import DST, ID, SRC, Entity
 from omnigraph.rows.ends.references import with_types
 from omnigraph.rows.typed_rows import TypedRows

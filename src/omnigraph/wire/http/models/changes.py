@@ -33,14 +33,14 @@ class ChangeTypeOutput(Form):
     name: str
 
 
-class ChangeNodeOutput(Form):
+class ChangeEndOutput(Form):
     """A node at an end of edges that several types of nodes have."""
 
     type: str
     id: str
 
 
-AddedNode = Annotated[ChangeNodeOutput, Field(json_schema_extra={ADDITION: True})]
+AddedNode = Annotated[ChangeEndOutput, Field(json_schema_extra={ADDITION: True})]
 
 
 class ChangeEndpointsOutput(Form):

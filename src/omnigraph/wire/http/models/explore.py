@@ -7,7 +7,7 @@ from typing import Annotated, Any
 from pydantic import Field
 
 from omnigraph.wire.http.models.base import ClosedRequest, Count, EntityKindOutput, Form, WireEnum
-from omnigraph.wire.http.models.changes import ChangeCauseOutput
+from omnigraph.wire.http.models.changes import ChangeCauseOutput, ChangeOpOutput
 
 
 class AtOutput(Form):
@@ -73,8 +73,18 @@ class CardinalityOutput(Form):
     max: int | None = None
 
 
+class ExternalOutput(Form):
+    """The table outside the graph that holds the rows of a type; ``format`` is null if the table itself shows it."""
+
+    address: str
+    format: str | None = None
+
+
 class TypeOutput(Form):
-    """A type, with its number of entities. ``key`` names the columns that ids are made from."""
+    """A type, with its number of entities. ``key`` names the columns that ids are made from.
+
+    A type with ``external`` is read-only: its rows are in that table.
+    """
 
     kind: EntityKindOutput
     name: str
@@ -85,6 +95,7 @@ class TypeOutput(Form):
     unique: list[list[str]]
     indexes: list[list[str]]
     annotations: list[AnnotationOutput]
+    external: ExternalOutput | None = None
     properties: list[PropertyOutput]
 
 
@@ -151,6 +162,32 @@ class EntityOutput(AtOutput):
     target: EntityRefOutput | None = None
     properties: dict[str, Any]
     history: PropertyHistoryOutput | None = None
+
+
+class ValueChangeOutput(Form):
+    """A property with its values before and after a commit."""
+
+    property: str
+    before: Any = None
+    after: Any = None
+
+
+class EntityStepOutput(Form):
+    """A commit that inserted or updated an entity."""
+
+    cause: SetByOutput
+    op: ChangeOpOutput
+    changes: list[ValueChangeOutput]
+
+
+class EntityHistoryOutput(AtOutput):
+    """The commits that changed an entity, newest first. A merge is one step. Blobs are left out."""
+
+    kind: EntityKindOutput
+    type: str
+    id: str
+    commits: list[EntityStepOutput]
+    complete: bool
 
 
 class ComparisonInput(WireEnum):
@@ -282,3 +319,35 @@ class SampleOutput(AtOutput):
     edges_total: Count
     nodes: list[SampleNodeOutput]
     edges: list[SampleEdgeOutput]
+
+
+class ChangeNodeOutput(SampleNodeOutput):
+    """A node of a change. ``sign`` is ``+``, ``~`` or ``-``, and empty for an unchanged neighbour.
+
+    ``facts`` are its values as texts, those of an update before and after. ``size`` is the radius of a type, else 0.
+    """
+
+    sign: str
+    size: float
+    facts: dict[str, str]
+
+
+class ChangeEdgeOutput(SampleEdgeOutput):
+    """An edge of a change. The ends are places in the list of nodes."""
+
+    sign: str
+    facts: dict[str, str]
+
+
+class ChangePictureOutput(Form):
+    """The changes from one commit to another as a picture, with one hop of unchanged neighbours.
+
+    ``by_type``: there are more changes than the limit, so nodes and edges are types with their numbers of changes.
+    """
+
+    from_: str | None = Field(None, alias="from")
+    to: str
+    by_type: bool
+    shown: str
+    nodes: list[ChangeNodeOutput]
+    edges: list[ChangeEdgeOutput]

@@ -47,6 +47,29 @@ class JobListOutput(Form):
     jobs: list[JobOutput]
 
 
+class VerdictOutput(WireEnum):
+    """The severity of a finding."""
+
+    OK = "ok"
+    ADVICE = "advice"
+    PROBLEM = "problem"
+
+
+class FindingOutput(Form):
+    """One examined fact. ``advice`` names the command that helps."""
+
+    check: str
+    verdict: VerdictOutput
+    found: str
+    advice: str | None = None
+
+
+class FindingsOutput(Form):
+    """The findings about a graph, the most basic ones first."""
+
+    findings: list[FindingOutput]
+
+
 class OptimizeRequest(ClosedRequest):
     """Tables of a branch to compact and index; no ``types`` are all of them."""
 

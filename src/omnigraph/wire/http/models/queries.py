@@ -123,6 +123,12 @@ class QueryCatalogEntry(Form):
     params: list[ParamDescriptor]
 
 
+class StoredQueryOutput(QueryCatalogEntry):
+    """A stored query with its text, which may hold other queries too."""
+
+    text: str
+
+
 class QueriesCatalogOutput(Form):
     """The stored queries of a graph, by name."""
 

@@ -1,0 +1,1 @@
+"""External types of a graph: listing the versions that a commit pins, and refreshing them."""

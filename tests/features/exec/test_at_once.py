@@ -1,0 +1,103 @@
+"""Reads that memory alone can answer: the same rows as a query, or none at all."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import omnigraph
+from omnigraph import Graph
+from omnigraph.engine.query.at_once import is_small, query_at_once
+from omnigraph.errors import ParameterError, PolicyDenied
+from tests.features.policy.teams import bundle
+
+POINT = "query q($n: String) { match { $p: Person {name: $n} } return { $p.name, $p.age } }"
+HOP = "query q($n: String) { match { $p: Person {name: $n} $p knows $q } return { $q.name } order { $q.name } }"
+ALL = "query q() { match { $p: Person } return { $p.name } }"
+ADD = "query q($n: String) { insert Person {name: $n, team: 'red', age: 5} }".replace("'", '"')
+
+
+@pytest.fixture
+def graph(tmp_path: Path) -> Graph:
+    made = omnigraph.create(
+        tmp_path / "g.omni",
+        "node Person { name: String @key team: String? age: I32? salary: I64? photo: Blob? bio: String? }\n"
+        "node City { name: String @key }\nedge Knows: Person -> Person { since: I32? }\nedge LivesIn: Person -> City",
+    )
+    people = [{"name": f"p{n}", "team": "red" if n % 2 else "blue", "age": n} for n in range(20)]
+    knows = [{"src": f"p{n}", "dst": f"p{(n + step) % 20}"} for n in range(20) for step in (1, 2)]
+    made.load({"Person": people, "Knows": knows})
+    return made
+
+
+def warm(graph: Graph, text: str, **params: Any) -> None:
+    for _ in range(4):
+        graph.query(text, params)
+
+
+@pytest.mark.parametrize("text", [POINT, HOP])
+def test_a_read_that_has_run_a_few_times_is_answered_at_once(graph: Graph, text: str) -> None:
+    assert query_at_once(graph, text, {"n": "p1"}) is None
+    assert is_small(graph, text, compiles=False) is None
+    assert is_small(graph, text)
+    warm(graph, text, n="p1")
+    for name in ("p1", "p7", "nobody"):
+        found = query_at_once(graph, text, {"n": name})
+        assert found is not None
+        wanted = graph.query(text, {"n": name})
+        assert (found.to_dicts(), found.columns, found.commit_id, found.branch, found.query_name) == (
+            wanted.to_dicts(),
+            wanted.columns,
+            wanted.commit_id,
+            wanted.branch,
+            wanted.query_name,
+        )
+    # Nothing is left to bring into memory.
+    assert is_small(graph, text) is False
+
+
+def test_a_commit_is_seen_by_the_next_read(graph: Graph) -> None:
+    warm(graph, POINT, n="p1")
+    for other in (graph, omnigraph.open(graph.uri)):
+        name = f"new{id(other)}"
+        made = other.mutate(ADD, {"n": name}).commit
+        assert made is not None
+        found = query_at_once(graph, POINT, {"n": name})
+        # The new version is not in memory as a program, and perhaps not at all; a query brings it there.
+        assert found is None
+        warm(graph, POINT, n=name)
+        found = query_at_once(graph, POINT, {"n": name})
+        assert found is not None
+        assert found.commit_id == made.id
+        assert len(found) == 1
+
+
+def test_large_reads_other_branches_and_mutations_are_not_answered_at_once(graph: Graph) -> None:
+    graph.create_branch("side")
+    for text in (ALL, ADD):
+        assert query_at_once(graph, text, {}) is None
+    warm(graph, ALL)
+    assert query_at_once(graph, ALL) is None
+    assert is_small(graph, ALL) is False
+    assert is_small(graph, ADD) is False
+    for _ in range(4):
+        graph.query(POINT, {"n": "p1"}, branch="side")
+    assert query_at_once(graph, POINT, {"n": "p1"}, branch="side") is None
+    assert is_small(graph, POINT, branch="side") is False
+
+
+def test_rights_and_parameters_are_checked_as_for_a_query(graph: Graph, tmp_path: Path) -> None:
+    policy = bundle(tmp_path / "policy")
+    ann, nobody = (omnigraph.open(graph.uri, policy=policy, actor=name) for name in ("ann", "nobody"))
+    warm(ann, POINT, n="p1")
+    for name, rows in (("p1", 1), ("p2", 0)):
+        # p2 is of the other team, so it does not exist for ann.
+        found = query_at_once(ann, POINT, {"n": name})
+        assert found is not None
+        assert len(found) == rows
+    with pytest.raises(PolicyDenied):
+        query_at_once(nobody, POINT, {"n": "p1"})
+    with pytest.raises(ParameterError):
+        query_at_once(ann, POINT, {"n": 3})
