@@ -29,7 +29,7 @@ SCREENS: dict[str, tuple[dict[str, str], str]] = {
     "query": ({"text": QUERY, "run": "1"}, "tbody tr"),
     "browse": ({"type": "Doc"}, "tbody tr"),
     "history": ({}, ".commits tbody tr"),
-    "review": ({"source": "large", "target": "main"}, "[data-drawn] canvas"),
+    "review": ({"source": "large0", "target": "main"}, "[data-drawn] canvas"),
     "jobs": ({}, "[aria-label=Findings] summary"),
 }
 RESOURCES = """performance.getEntriesByType('resource').filter(entry => entry.name.includes('/ui/'))
@@ -60,17 +60,19 @@ DRAW = """async ([address, count]) => {
 
 
 def build(path: Path) -> None:
-    """A small graph with a branch of many changes."""
+    """A small graph with branches of many changes."""
     graph = omnigraph.create(path, SCHEMA)
     graph.load([{"type": "Doc", "data": {"title": f"d{i}", "words": i}} for i in range(1_000)])
-    graph.create_branch("large")
     changes = [{"type": "Doc", "data": {"title": f"new{i}", "words": i}} for i in range(CHANGES)]
-    graph.load(changes, branch="large")
+    for number in range(ROUNDS + 1):
+        graph.create_branch(f"large{number}")
+        graph.load(changes, branch=f"large{number}")
 
 
-def show(page: Any, screen: str) -> float:
+def show(page: Any, screen: str, **others: str) -> float:
     """Open a screen; seconds until it shows what it is for."""
     params, ready = SCREENS[screen]
+    params = params | others
     began = time.perf_counter()
     page.evaluate(f"location.hash = '#/g/{screen}?{urlencode(params)}'")
     page.locator(ready).first.wait_for()
@@ -89,10 +91,11 @@ def sizes(address: str) -> None:
 
 
 def reviews(page: Any) -> None:
+    """Reviews that the server has not computed before."""
     seconds = []
-    for _ in range(ROUNDS):
+    for number in range(ROUNDS):
         show(page, "overview")
-        seconds.append(show(page, "review"))
+        seconds.append(show(page, "review", source=f"large{number + 1}"))
     print(f"review of {CHANGES:,} changes: {statistics.median(seconds):.2f} s until its picture", flush=True)
 
 

@@ -42,7 +42,7 @@ from omnigraph.engine.snapshot import Snapshot
 from omnigraph.engine.telemetry import logged
 from omnigraph.exec.graph_view import Derived, GraphView
 from omnigraph.history.changes import ChangeFilter, Names, read_filter
-from omnigraph.manifest.layout import MAIN, read_stamp
+from omnigraph.manifest.layout import MAIN, Stamp, read_stamp
 from omnigraph.manifest.publisher import Publisher
 from omnigraph.manifest.reader import Manifests
 from omnigraph.query.ir import QueryIR
@@ -128,12 +128,13 @@ class Graph:
         ids: IdSource | None = None,
         embedder: Embedder | None = None,
         permit: Permit = ANYONE,
+        stamp: Stamp | None = None,
     ) -> None:
         clock = clock or SystemClock()
         self._store = store
         self._embedder = embedder
         self._permit = permit
-        self._manifests = Manifests(store, read_stamp(store))
+        self._manifests = Manifests(store, stamp or read_stamp(store))
         self._context = WriteContext(
             self._manifests, Publisher(self._manifests, stage_wave), clock, ids or UlidSource(clock)
         )
@@ -1460,7 +1461,11 @@ def open_graph(
 
     clock = SystemClock()
     return open_or_create(
-        store, create, clock, UlidSource(clock), lambda: Graph(store, embedder=embedder, permit=permit)
+        store,
+        create,
+        clock,
+        UlidSource(clock),
+        lambda stamp: Graph(store, embedder=embedder, permit=permit, stamp=stamp),
     )
 
 
@@ -1540,7 +1545,7 @@ def create(
         clock,
         ids,
         actor,
-        lambda: Graph(store, clock=clock, ids=ids, embedder=embedder, permit=permit),
+        lambda stamp: Graph(store, clock=clock, ids=ids, embedder=embedder, permit=permit, stamp=stamp),
     )
 
 

@@ -25,7 +25,7 @@ from omnigraph.exec.visibility.rows import VisibleRows
 from omnigraph.history.state import ManifestState
 from omnigraph.manifest.cleaned import reading
 from omnigraph.manifest.schemas import read_order, read_text
-from omnigraph.query.visibility.catalog import visible_catalog
+from omnigraph.query.visibility.catalog import printable, visible_catalog
 from omnigraph.query.visibility.data_scope import DataScope
 from omnigraph.rows.arrow_types import Entity, row_bytes, table_schema
 from omnigraph.rows.ends.references import shown_batch, shown_names
@@ -158,7 +158,7 @@ class Snapshot(Displayed):
     def schema_text(self) -> str:
         """The schema as it was written; inside a scope, the declarations of what exists there."""
         if self.visible is not None:
-            return to_pg(self.catalog.schema, self._declared())
+            return to_pg(printable(self.catalog.schema), self._declared())
         return read_text(self.store, self.manifest.schema_digest)
 
     def reading(self) -> AbstractContextManager[None]:

@@ -107,8 +107,7 @@ def _property_text(prop: PropertyIR, owner: TypeIR) -> str:
     parts = [f"{prop.name}: {prop.type}"]
     sugar = [item for item in owner.constraints if isinstance(item, TupleConstraint) and item.sugar]
     parts += [f"@{constraint_word(item)}" for item in sugar if item.properties == (prop.name,)]
-    # Inside the scope of an actor, the property that a vector is computed from may not exist.
-    if prop.embed is not None and any(other.name == prop.embed.source for other in owner.properties):
+    if prop.embed is not None:
         model = "" if prop.embed.model is None else f", model={spell_string(prop.embed.model)}"
         parts.append(f"@embed({spell_string(prop.embed.source)}{model})")
     if prop.column is not None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import hashlib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -64,11 +65,22 @@ def check_loopback(request: Request) -> None:
 
 @dataclass(frozen=True, slots=True)
 class WebFile:
-    """One file of the page, as it is sent."""
+    """One file of the page, as it is sent: plain, or compressed for those who accept it."""
 
     content: bytes
     media_type: str
-    tag: str
+    compressed: bytes
+
+    def reply(self, accepted: str, known: str | None) -> Reply:
+        """The file, or nothing if the caller has it."""
+        is_plain = "gzip" not in {item.strip() for item in accepted.split(",")}
+        content = self.content if is_plain else self.compressed
+        # Checked each time: a name does not change with its content, and a check costs one small answer.
+        tag = f'"{hashlib.sha256(content).hexdigest()[:32]}"'
+        headers = {"etag": tag, "cache-control": "no-cache", "vary": "Accept-Encoding"}
+        if known == tag:
+            return Reply(304, headers=headers)
+        return Reply(200, content, self.media_type, headers if is_plain else headers | {"content-encoding": "gzip"})
 
 
 @cache
@@ -91,7 +103,8 @@ def _collect(folder: Traversable, prefix: str, found: dict[str, WebFile]) -> Non
         media_type = _MEDIA_TYPES.get(entry.name[entry.name.rfind(".") :])
         if media_type is not None:
             content = entry.read_bytes()
-            found[prefix + entry.name] = WebFile(content, media_type, f'"{hashlib.sha256(content).hexdigest()[:32]}"')
+            # Without a time the same file has the same bytes, and so the same tag, in every process.
+            found[prefix + entry.name] = WebFile(content, media_type, gzip.compress(content, mtime=0))
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,11 +138,7 @@ class Page:
         found = web_files().get(name or "index.html")
         if found is None:
             raise not_found(f"the page has no file '{name[:100]}'")
-        # Checked each time: a name does not change with its content, and a check costs one small answer.
-        headers = {"etag": found.tag, "cache-control": "no-cache"}
-        if request.headers.get("if-none-match") == found.tag:
-            return Reply(304, headers=headers)
-        return Reply(200, found.content, found.media_type, headers)
+        return found.reply(request.headers.get("accept-encoding", ""), request.headers.get("if-none-match"))
 
 
 def session(serving: Serving, actor: Actor | None) -> Reply:

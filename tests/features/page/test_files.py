@@ -37,6 +37,17 @@ def test_every_file_is_served_with_a_strict_policy_and_a_tag(client: httpx2.Clie
         assert (again.status_code, again.content) == (304, b"")
 
 
+def test_files_are_compressed_for_those_who_accept_it(client: httpx2.Client) -> None:
+    plain = client.get("/ui/vendor/editor.js", headers={"accept-encoding": "identity"})
+    packed = client.get("/ui/vendor/editor.js", headers={"accept-encoding": "br, gzip"})
+    assert plain.content == packed.content == web_files()["vendor/editor.js"].content
+    assert "content-encoding" not in plain.headers
+    assert packed.headers["content-encoding"] == "gzip"
+    assert int(packed.headers["content-length"]) < len(packed.content) / 2
+    assert packed.headers["etag"] != plain.headers["etag"]
+    assert {packed.headers["vary"], plain.headers["vary"]} == {"Accept-Encoding"}
+
+
 def test_the_root_leads_to_the_page(client: httpx2.Client) -> None:
     assert client.get("/").headers["location"] == "/ui/"
     assert client.get("/ui").headers["location"] == "/ui/"

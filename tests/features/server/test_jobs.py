@@ -24,7 +24,6 @@ from omnigraph.server.jobs import pool
 from omnigraph.server.jobs.job import JobFacts, JobState, Written
 from omnigraph.server.jobs.owners import is_alive, this_process
 from omnigraph.server.jobs.pool import OPEN_PER_ACTOR_MAX, Jobs
-from tests.features.server.kills import Server
 from tests.features.server.live import BASE, Live, running, serving_of
 from tests.features.server.requests import ARROW, arrow_stream, settled
 from tests.features.server.test_matrix import TOKENS, Rules
@@ -393,34 +392,3 @@ class TestRestarts:
         path.write_bytes(path.read_bytes().replace(b"ann", b"bob"))
         for name in (job_id, UlidSource().new_id(), "../omnigraph", "x"):
             assert Jobs().find("g", graph, name) is None
-
-    def test_a_load_that_was_acknowledged_is_answered_after_a_kill(self, tmp_path: Path) -> None:
-        path = tmp_path / "kb.omni"
-        graph = omnigraph.create(path, "node Note { text: String }")
-        lines = "".join(f'{{"type":"Note","data":{{"text":"n{number}"}}}}\n' for number in range(20_000)).encode()
-        accepted: list[str] = []
-        for wait_for_end in (True, False):
-            server = Server(path)
-            with server.client() as client:
-                reply = submit(client, "application/x-ndjson", lines)
-                assert reply.status_code == 202
-                accepted.append(reply.headers["location"])
-                if wait_for_end:
-                    assert settled(client, reply)["state"] == "succeeded"
-            server.kill()
-        again = Server(path)
-        with again.client() as client:
-            first, second = (client.get(place).json() for place in accepted)
-            listed = client.get(f"{BASE}/jobs").json()["jobs"]
-        again.kill()
-        assert [job["id"] for job in listed] == [second["id"], first["id"]]
-        assert first["state"] == "succeeded"
-        commits = {commit.id for commit in graph.commits()}
-        assert first["result"]["commit"]["graph_commit_id"] in commits
-        # The second one was killed at some moment; its answer says what is true of the graph.
-        assert len(commits) == (3 if second["state"] == "succeeded" else 2)
-        if second["state"] == "failed":
-            assert second["error"]["problem"] == {"code": "interrupted", "retryable": True}
-        else:
-            assert second["result"]["commit"]["graph_commit_id"] in commits
-        assert graph.verify().is_clean

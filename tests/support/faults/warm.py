@@ -69,15 +69,18 @@ class Turn:
 
 
 class WarmInterpreter:
-    """The interpreter that is copied. It ends when the process that started it does."""
+    """The interpreter that is copied. It ends when the process that started it does.
 
-    def __init__(self) -> None:
+    ``modules`` are imported beside what writers need.
+    """
+
+    def __init__(self, modules: Sequence[str] = ()) -> None:
         self._lock = threading.Lock()
         ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         script = Path(__file__).with_name("warm_process.py")
         with theirs:
             self._process = subprocess.Popen(
-                python(script, theirs.fileno()),
+                python(script, theirs.fileno(), *modules),
                 env=environment(None) | _SINGLE_THREADED,
                 stdin=subprocess.DEVNULL,
                 pass_fds=[theirs.fileno()],

@@ -1,8 +1,8 @@
 """The warm interpreter: imports what programs under test need, then copies itself for each of them.
 
-Run as `warm_process.py <socket>`. A request names a script, its arguments and its environment, and brings standard
-output, standard error and perhaps the pipe on which the seccomp filter arrives. It is answered with the process id, and
-again with the exit code. The end of the socket is the end of this process.
+Run as `warm_process.py <socket> <module>...`. A request names a script, its arguments and its environment, and brings
+standard output, standard error and perhaps the pipe on which the seccomp filter arrives. It is answered with the
+process id, and again with the exit code. The end of the socket is the end of this process.
 """
 
 import importlib
@@ -14,6 +14,7 @@ import socket
 import sys
 import traceback
 import warnings
+from collections.abc import Sequence
 
 import omnigraph
 from tests.support.faults.launch import install_filter
@@ -28,12 +29,12 @@ _NOT_NEEDED = tuple(
 )
 
 
-def import_everything() -> None:
-    """Every module that a writer may come to."""
+def import_everything(modules: Sequence[str]) -> None:
+    """Every module that a writer may come to, and the given ones."""
     for module in pkgutil.walk_packages(omnigraph.__path__, "omnigraph."):
         if not module.name.startswith(_NOT_NEEDED):
             importlib.import_module(module.name)
-    for name in _LATE:
+    for name in (*_LATE, *modules):
         importlib.import_module(name)
 
 
@@ -86,8 +87,8 @@ def copy(channel: socket.socket, request: dict[str, object], files: list[int]) -
     channel.send(json.dumps({"returncode": os.waitstatus_to_exitcode(status)}).encode())
 
 
-def main(channel: socket.socket) -> None:
-    import_everything()
+def main(channel: socket.socket, modules: Sequence[str]) -> None:
+    import_everything(modules)
     # Lance warns of every fork; here it has no runtime yet.
     warnings.filterwarnings("ignore", "lance is not fork-safe")
     channel.send(b"ready")
@@ -102,4 +103,4 @@ def main(channel: socket.socket) -> None:
 
 
 if __name__ == "__main__":
-    main(socket.socket(fileno=int(sys.argv[1])))
+    main(socket.socket(fileno=int(sys.argv[1])), sys.argv[2:])

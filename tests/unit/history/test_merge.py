@@ -149,5 +149,5 @@ def test_a_resolution_that_makes_no_sense_is_refused(said: dict[str, object], ma
 def test_conflicts_of_entities_stand_before_broken_constraints() -> None:
     mixed = [conflict(kind, id_) for kind in reversed(ConflictKind) for id_ in ("b", "a")]
     ordered = in_order(mixed)
-    assert [item.kind.is_of_rows for item in ordered] == [True] * 8 + [False] * 8
+    assert [item.kind.is_of_rows for item in ordered] == [True] * 10 + [False] * 8
     assert ordered == in_order(reversed(mixed))

@@ -22,6 +22,7 @@ TABLE = [
     ("other columns for what is there", Decision.RESTAGE, [WriteMode.ALTER], Movement.LOGICAL),
     ("merged again with what is there", Decision.RESTAGE, [WriteMode.MERGE], Movement.LOGICAL),
     ("computed from the entity alone", Decision.RESTAGE, [WriteMode.ADJUST], Movement.LOGICAL),
+    ("sealed again from its source", Decision.RESTAGE, [WriteMode.SEAL], Movement.LOGICAL),
     ("decided from what it read", Decision.RECHECK, [WriteMode.MODIFY], Movement.LOGICAL),
     (
         "replaces what it never saw",

@@ -438,12 +438,31 @@ UNKNOWN = [
         "nothing fills in values that are left out; make the property nullable: `I32?`",
     ),
     Case(Rule.UNKNOWN_ANNOTATION, "interface I { p: I32 @indx }", "@indx", "@indx", "did you mean `index`?"),
+    Case(
+        Rule.EXTERNAL_ADDRESS,
+        'node A @external("data/a.parquet") { p: I32? }',
+        "relative",
+        '@external("data/a.parquet")',
+    ),
+    Case(
+        Rule.EXTERNAL_ADDRESS,
+        'node A @external("s3://key:secret@bucket/a") { p: I32? }',
+        "holds credentials",
+        '@external("s3://key:secret@bucket/a")',
+        hint="pass them as storage options when the graph is opened, or in the environment",
+    ),
 ]
 
 ERRORS = [*UNKNOWN, *NAMES, *CONSTRAINTS, *ANNOTATIONS, *RENAMES]
 
 _KEY = "k: String @key"
 FINDINGS = [
+    Case(
+        Rule.EXTERNAL_INDEX,
+        f'node A @external("s3://bucket/a") {{ {_KEY} n: I32? @index }}',
+        "has no effect",
+        "A",
+    ),
     Case(Rule.NO_KEY, "node A { p: I32 }", "node A has no @key", "A"),
     Case(Rule.UNUSED_INTERFACE, "interface I { p: I32 }", "interface I is implemented by no node type", "I"),
     Case(Rule.EMPTY_RANGE, f"node A {{ {_KEY} n: I32 @range(n, 2..1) }}", "allows no value", "2..1"),

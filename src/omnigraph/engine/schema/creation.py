@@ -18,7 +18,7 @@ from omnigraph.errors import AlreadyExistsError, NotAGraphError, OmnigraphError,
 from omnigraph.lang.pg_parser import parse_schema
 from omnigraph.lang.source import Source
 from omnigraph.manifest.create import create_graph, refuse_existing
-from omnigraph.manifest.layout import MAIN_MANIFEST, STAMP_PATH, read_stamp
+from omnigraph.manifest.layout import MAIN_MANIFEST, STAMP_PATH, Stamp, read_stamp
 from omnigraph.manifest.reader import Manifests
 from omnigraph.rows.arrow_types import table_schema
 from omnigraph.schema.catalog import Catalog
@@ -33,12 +33,12 @@ CREATE_ATTEMPTS_MAX: Final = 6
 """Attempts to open or create a graph that others create at the same time; the waits add up to about a second."""
 
 
-def create_from_source(store: Store, schema: Source, clock: Clock, ids: IdSource, actor: Caller) -> None:
+def create_from_source(store: Store, schema: Source, clock: Clock, ids: IdSource, actor: Caller) -> Stamp:
     """Accept a schema, put an empty table for each of its types where the store is, and seal external tables."""
     accepted = accept(parse_schema(schema), domain=ids.new_id())
     catalog = Catalog(accepted)
     tables = {table_id(entity): (entity.table_key, table_schema(entity)) for entity in stored_entities(catalog)}
-    create_graph(
+    return create_graph(
         store,
         accepted,
         schema.text,
@@ -72,17 +72,22 @@ Filled = TypeVar("Filled", bound=Fillable)
 
 
 def create_with(
-    store: Store, schema: Any, clock: Clock, ids: IdSource, actor: Caller, opened: Callable[[], Filled]
+    store: Store, schema: Any, clock: Clock, ids: IdSource, actor: Caller, opened: Callable[[Stamp], Filled]
 ) -> Filled:
-    """A new graph with a schema in any form. The rows of data that the schema is inferred from are loaded too."""
+    """A new graph with a schema in any form. The rows of data that the schema is inferred from are loaded too.
+
+    The graph is opened without a request: one that failed would report a graph as not created which exists.
+    """
     refuse_existing(store)
     given = schema_input(schema, store.options)
     kept = names_below(store)
-    create_from_source(store, given.source, clock, ids, actor)
-    return _filled(store, opened(), given, kept, actor)
+    stamp = create_from_source(store, given.source, clock, ids, actor)
+    return _filled(store, opened(stamp), given, kept, actor)
 
 
-def open_or_create(store: Store, schema: Any, clock: Clock, ids: IdSource, opened: Callable[[], Filled]) -> Filled:
+def open_or_create(
+    store: Store, schema: Any, clock: Clock, ids: IdSource, opened: Callable[[Stamp | None], Filled]
+) -> Filled:
     """The graph that exists, or a new one. Of several concurrent processes, one creates it and the others open it.
 
     A creation that meets the unfinished files of another one can fail in many ways, so it is tried again.
@@ -91,16 +96,16 @@ def open_or_create(store: Store, schema: Any, clock: Clock, ids: IdSource, opene
     failure: OmnigraphError | None = None
     for attempt in range(CREATE_ATTEMPTS_MAX):
         with suppress(NotAGraphError):
-            return opened()
+            return opened(None)
         given = given or schema_input(schema, store.options)
         kept = names_below(store)
         try:
-            create_from_source(store, given.source, clock, ids, None)
+            stamp = create_from_source(store, given.source, clock, ids, None)
         except (AlreadyExistsError, StorageError) as error:
             failure = error
             time.sleep(create_backoff_seconds(attempt))
         else:
-            return _filled(store, opened(), given, kept, None)
+            return _filled(store, opened(stamp), given, kept, None)
     assert failure is not None
     raise failure
 

@@ -11,7 +11,7 @@ from typing import TypeVar
 
 from omnigraph.query.visibility.data_scope import DataScope
 from omnigraph.schema.catalog import Catalog
-from omnigraph.schema.ir import EdgeIR, InterfaceIR, NodeIR, PropertyIR, constrained_properties
+from omnigraph.schema.ir import EdgeIR, InterfaceIR, NodeIR, PropertyIR, SchemaIR, constrained_properties
 
 _ENDS = ("src", "dst")
 
@@ -42,6 +42,22 @@ def visible_catalog(catalog: Catalog, scope: DataScope) -> Catalog:
         replace(node, properties=tuple(_declared(prop, shared) for prop in node.properties)) for node in nodes
     )
     return Catalog(replace(catalog.schema, nodes=nodes, edges=edges, interfaces=interfaces), catalog.order)
+
+
+def printable(schema: SchemaIR) -> SchemaIR:
+    """A schema inside a scope as its actor reads it: without the hidden texts that visible vectors are computed from.
+
+    The catalog itself keeps them, because a search with a text needs the model.
+    """
+    nodes = tuple(replace(node, properties=_sourced(node.properties)) for node in schema.nodes)
+    return replace(schema, nodes=nodes)
+
+
+def _sourced(properties: tuple[PropertyIR, ...]) -> tuple[PropertyIR, ...]:
+    names = {prop.name for prop in properties}
+    return tuple(
+        prop if prop.embed is None or prop.embed.source in names else replace(prop, embed=None) for prop in properties
+    )
 
 
 def _declared(prop: PropertyIR, shared: set[tuple[str, str]]) -> PropertyIR:
