@@ -451,6 +451,16 @@ UNKNOWN = [
         '@external("s3://key:secret@bucket/a")',
         hint="pass them as storage options when the graph is opened, or in the environment",
     ),
+    *(
+        Case(
+            Rule.MISPLACED_ANNOTATION,
+            f'interface I {{}} node A implements I {{}} node B {{}} edge E: {ends} @external("/data/e.parquet")',
+            "@external is not supported on edge E: an end has several types, or is an interface",
+            "E",
+            hint="name one node type at each end, or declare an edge type for each pair",
+        )
+        for ends in ("A | B -> B", "A -> B, B -> A", "I -> B")
+    ),
 ]
 
 ERRORS = [*UNKNOWN, *NAMES, *CONSTRAINTS, *ANNOTATIONS, *RENAMES]

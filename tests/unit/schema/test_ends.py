@@ -54,10 +54,19 @@ def test_the_stored_form_of_a_single_pair_is_what_it_always_was() -> None:
 def test_several_ends_are_stored_in_a_version_that_older_readers_refuse(ends: str) -> None:
     schema = accepted(f"{NODES} edge E: {ends}")
     stored = to_json(schema)
-    assert stored["version"] == 2
+    assert stored["version"] == 3
     assert from_json(stored) == schema
     assert from_json_text(to_json_text(schema)) == schema
     assert shape_hash(accepted(to_pg(schema))) == shape_hash(schema)
+
+
+def test_the_version_is_the_lowest_that_has_what_a_schema_needs() -> None:
+    external = 'node X @external("/data/x.parquet") { k: String @key }'
+    several = "edge E: Post | Comment | X -> Tag"
+    texts = (NODES, f"{NODES} {external}", f"{NODES} {external} {several}")
+    schemas = [accepted(text) for text in texts]
+    assert [to_json(schema)["version"] for schema in schemas] == [1, 2, 3]
+    assert [from_json(to_json(schema)) for schema in schemas] == schemas
 
 
 def test_an_end_with_several_types_has_a_column_of_tags() -> None:

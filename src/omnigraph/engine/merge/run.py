@@ -26,10 +26,10 @@ from omnigraph.schema.merge_policies import policy_misfit
 from omnigraph.write.attempt import WriteJob, commit
 from omnigraph.write.context import WriteContext, WriteOptions
 from omnigraph.write.merge.decide import MergeDecision, MergeOutcome, decide_merge, guarded, prepare_merge
-from omnigraph.write.merge.formulas import read_formulas
 from omnigraph.write.merge.images import MergeRules
 from omnigraph.write.merge.parts import DistributedMerge
-from omnigraph.write.merge.policies import type_of
+from omnigraph.write.merge.policies.effective import type_of
+from omnigraph.write.merge.policies.formulas import read_formulas
 from omnigraph.write.merge.schema import merged_catalog
 from omnigraph.write.merge_guard import MergeGuard
 

@@ -36,7 +36,7 @@ from omnigraph.rows.results import result_rows
 from omnigraph.schema.merge_policies import POLICIES, PropertyOutcome
 from omnigraph.write.merge.ends import shown_nodes, tagged_ends, with_references, without_references
 from omnigraph.write.merge.images import BASE, SOURCE, TARGET, Changed, Sides, located, merged_schema, placed_column
-from omnigraph.write.merge.policies import policy_of
+from omnigraph.write.merge.policies.effective import policy_of
 
 _NO_BASE = ", and the base value is ambiguous after a criss-cross merge"
 
