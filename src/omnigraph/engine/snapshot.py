@@ -195,7 +195,7 @@ class Snapshot(Displayed):
         entity = self.entity(table)
         names = shown_names(entity, table_schema(entity).names) if columns is None else columns
         with self.reading():
-            yield from self.scanned(entity, names)
+            yield from (batch.select(names) for batch in self.scanned(entity, names))
 
     def scanned(
         self, entity: Entity, names: Sequence[str], where: RowFilter | None = None, **how: Any

@@ -14,6 +14,7 @@ from omnigraph.rows.arrow_types import Entity, table_schema
 from omnigraph.rows.ends.references import end_of, reference_texts, referenced, references, with_types
 from omnigraph.rows.validate import Texts, column_texts
 from omnigraph.schema.catalog import EdgeType
+from omnigraph.storage.tables.lance_table import open_table
 from omnigraph.storage.tables.scan import find_ids, rows_with
 from omnigraph.storage.tables.store import Store
 
@@ -78,7 +79,7 @@ class CommittedGraph:
     ) -> Iterator[pa.RecordBatch]:
         """Columns of edges with the tags of their ends. A version from before there were several types has none."""
         wanted = with_types(edge, names)
-        stored = set(self.store.open(pin.location, pin.lance_version).schema.names)
+        stored = set(open_table(self.store, pin).schema.names)
         missing = [name for name in wanted if name not in stored]
         for batch in rows_with(self.store, pin, column, values, [name for name in wanted if name in stored]):
             whole = batch

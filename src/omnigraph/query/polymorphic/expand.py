@@ -18,6 +18,7 @@ from omnigraph.lang import gq_ast as ast
 from omnigraph.lang.syntax import Name
 from omnigraph.query.polymorphic.domains import Domains, Types, bound_names, followed_edge, interface_properties
 from omnigraph.query.polymorphic.optional import Optional, absent, introduced, never
+from omnigraph.query.polymorphic.renaming import mentions
 from omnigraph.query.scope import UNCODED, Context, as_edge_word
 from omnigraph.schema.catalog import EdgeType
 
@@ -97,10 +98,9 @@ class _Expansion:
             for complete in self._types(list(self._domains.open), steps, types):
                 chosen = {name: complete[name] for name in self._domains.open if name in complete}
                 known = self._domains.inferred(complete)
-                required = [clause for clause in clauses if not self._is_choice(clause)]
+                choices = self._choices(clauses, known)
+                required = [clause for clause in clauses if clause not in choices]
                 written = tuple(self._clauses(required, edges, complete, known))
-                blocks = [clause for clause in clauses if isinstance(clause, ast.MaybeBlock)]
-                choices = [block for block in blocks if self._is_choice(block)]
                 start = _Optional(Pattern(written, chosen, known), self._domains.possible)
                 yield from self._optional(start, choices)
 
@@ -194,8 +194,30 @@ class _Expansion:
                 case _:
                     yield clause
 
-    def _is_choice(self, clause: ast.Clause) -> bool:
-        return isinstance(clause, ast.MaybeBlock) and is_polymorphic(self.context, clause.clauses)
+    def _choices(self, clauses: tuple[ast.Clause, ...], known: Types) -> list[ast.MaybeBlock]:
+        """The ``maybe`` blocks with several patterns or, for these types, none; and those that read their variables."""
+        found: list[ast.MaybeBlock] = []
+        names: frozenset[str] = frozenset()
+        for block in clauses:
+            if isinstance(block, ast.MaybeBlock) and (
+                is_polymorphic(self.context, block.clauses)
+                or self._is_without_match(block, known)
+                or mentions(block.clauses, names)
+            ):
+                found.append(block)
+                names |= introduced(block.clauses, known)
+        return found
+
+    def _is_without_match(self, block: ast.MaybeBlock, known: Types) -> bool:
+        """True for a block that other types of the variables around it match, but not these."""
+        inside = _Expansion(self.context, known, self._domains.possible)
+        inside._domains.read(block.clauses)
+        for clause in block.clauses:
+            if isinstance(clause, ast.Traversal) and not inside._domains.connects(clause, known):
+                return True
+            if isinstance(clause, ast.Binding) and inside._contradicts(clause):
+                return clause.type_name.text in self._domains.possible.get(clause.variable.name, ())
+        return False
 
     def _optional(self, state: _Optional, blocks: list[ast.MaybeBlock]) -> Iterator[Pattern]:
         """The pattern with one of the alternatives of each polymorphic ``maybe`` block."""
@@ -230,7 +252,8 @@ class _Expansion:
             return None
         clauses = never(self.context, block, pattern.known, sample.known)
         types = {name: type_ for name, type_ in sample.types.items() if name not in pattern.known}
-        whole = Pattern((*pattern.clauses, *(clauses or ())), {**types, **pattern.types}, {**types, **pattern.known})
+        known = {**sample.known, **pattern.known}
+        whole = Pattern((*pattern.clauses, *(clauses or ())), {**types, **pattern.types}, known)
         return None if clauses is None else whole
 
 
@@ -246,7 +269,13 @@ class _Optional:
 
 def _apart(clauses: tuple[ast.Clause, ...]) -> tuple[ast.Clause, ...]:
     """The bindings and edges of a block by themselves, to find types for its variables whatever those around it are."""
-    return tuple(clause for clause in clauses if isinstance(clause, ast.Binding | ast.Traversal))
+    found: list[ast.Clause] = []
+    for clause in clauses:
+        if isinstance(clause, ast.Binding | ast.Traversal):
+            found.append(clause)
+        elif isinstance(clause, ast.MaybeBlock):
+            found.extend(_apart(clause.clauses))
+    return tuple(found)
 
 
 def _concrete(clause: ast.Traversal, edge: EdgeType, types: Types) -> ast.Traversal:

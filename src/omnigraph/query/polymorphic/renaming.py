@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import assert_never
 
@@ -49,3 +49,8 @@ class VariableNames:
                 return replace(node, items=self._expression(node.items), predicate=inner._expression(node.predicate))
             case _:
                 return ast.with_children(node, self._expression)
+
+
+def mentions(clauses: tuple[ast.Clause, ...], names: Iterable[str]) -> bool:
+    """True if clauses name one of these variables, also in expressions and inner blocks."""
+    return VariableNames({name: f"{name} " for name in names}).clauses(clauses) != clauses
