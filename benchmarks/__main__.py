@@ -9,7 +9,7 @@ import benchmarks
 
 def names() -> list[str]:
     """Every module but the parts of another one: `engine_data` belongs to `engine`."""
-    modules = {module.name for module in pkgutil.iter_modules(benchmarks.__path__)} - {"__main__"}
+    modules = {module.name for module in pkgutil.iter_modules(benchmarks.__path__)} - {"__main__", "processes"}
     return sorted(name for name in modules if name.partition("_")[0] not in modules - {name})
 
 

@@ -30,3 +30,8 @@ def pytest_collection_finish() -> None:
     """Exclude what collecting the tests allocated from garbage collection: it is millions of objects that stay."""
     gc.collect()
     gc.freeze()
+
+
+def pytest_unconfigure() -> None:
+    """At exit, libraries that report leaked objects would otherwise report everything that is frozen."""
+    gc.unfreeze()

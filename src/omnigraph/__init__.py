@@ -24,11 +24,13 @@ if TYPE_CHECKING:
     from omnigraph.engine.analysis.run import Analysis
     from omnigraph.engine.blobs import Blob
     from omnigraph.engine.copies.result import CopyResult
+    from omnigraph.engine.documents.options import DocumentOptions
+    from omnigraph.engine.documents.result import DocumentsPreview, DocumentsResult
     from omnigraph.engine.export.result import ExportedFile, ExportResult
     from omnigraph.engine.external.result import ExternalTypeInfo, ExternalTypeList, RefreshResult
     from omnigraph.engine.graph import Graph, create, import_data, infer_schema, repair, restore
     from omnigraph.engine.history.commit_changes import ChangeBlock, CommitChanges
-    from omnigraph.engine.history.diff import Diff
+    from omnigraph.engine.history.diff import Diff, PlannedChanges
     from omnigraph.engine.history.feed import ChangeBaseline, ChangePage, Feed
     from omnigraph.engine.interop.backend_graph import BackendGraph
     from omnigraph.engine.load_options import LoadOptions
@@ -40,6 +42,7 @@ if TYPE_CHECKING:
     from omnigraph.engine.query.explanation import Explanation
     from omnigraph.engine.query.prepared import PreparedQuery
     from omnigraph.engine.query.result import QueryResult
+    from omnigraph.engine.resolve.result import ResolvePreview, ResolveResult
     from omnigraph.engine.results import (
         BranchInfo,
         BranchList,
@@ -62,8 +65,10 @@ if TYPE_CHECKING:
     from omnigraph.engine.upkeep.repair_result import RepairReport
     from omnigraph.engine.views.types import TypeViews
     from omnigraph.engine.views.view import EntityView
+    from omnigraph.exec.resolve.rules import Comparison, ResolveRules
     from omnigraph.history.changes import Change
     from omnigraph.history.conflicts import Resolution
+    from omnigraph.ingest.documents.pipeline import DocumentPipeline
     from omnigraph.ingest.infer.result import InferredSchema, InferredType
     from omnigraph.ingest.networkx import GraphTables, from_networkx
     from omnigraph.manifest.mirrors import Mirror
@@ -92,8 +97,13 @@ _MODULES = {
     "ChangePage": "engine.history.feed",
     "CleanupResult": "engine.upkeep.cleanup_result",
     "CommitChanges": "engine.history.commit_changes",
+    "Comparison": "exec.resolve.rules",
     "CopyResult": "engine.copies.result",
     "Diff": "engine.history.diff",
+    "DocumentOptions": "engine.documents.options",
+    "DocumentPipeline": "ingest.documents.pipeline",
+    "DocumentsPreview": "engine.documents.result",
+    "DocumentsResult": "engine.documents.result",
     "Embedder": "core.ports",
     "EntityView": "engine.views.view",
     "Explanation": "engine.query.explanation",
@@ -122,12 +132,16 @@ _MODULES = {
     "OperatorProfile": "core.profile",
     "OptimizeResult": "engine.upkeep.optimize_result",
     "Picture": "engine.picture.picture",
+    "PlannedChanges": "engine.history.diff",
     "PreparedQuery": "engine.query.prepared",
     "QueryResult": "engine.query.result",
     "RefreshResult": "engine.external.result",
     "RemoteGraph": "client.remote_graph",
     "RepairReport": "engine.upkeep.repair_result",
     "Resolution": "history.conflicts",
+    "ResolvePreview": "engine.resolve.result",
+    "ResolveResult": "engine.resolve.result",
+    "ResolveRules": "exec.resolve.rules",
     "ReturnedRows": "engine.tabular",
     "RevertPreview": "engine.revert.result",
     "RevertResult": "engine.revert.result",
@@ -167,8 +181,13 @@ __all__ = [
     "ChangePage",
     "CleanupResult",
     "CommitChanges",
+    "Comparison",
     "CopyResult",
     "Diff",
+    "DocumentOptions",
+    "DocumentPipeline",
+    "DocumentsPreview",
+    "DocumentsResult",
     "Embedder",
     "EntityView",
     "Explanation",
@@ -198,12 +217,16 @@ __all__ = [
     "OperatorProfile",
     "OptimizeResult",
     "Picture",
+    "PlannedChanges",
     "PreparedQuery",
     "QueryResult",
     "RefreshResult",
     "RemoteGraph",
     "RepairReport",
     "Resolution",
+    "ResolvePreview",
+    "ResolveResult",
+    "ResolveRules",
     "ReturnedRows",
     "RevertPreview",
     "RevertResult",

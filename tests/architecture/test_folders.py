@@ -8,7 +8,7 @@ MODULES_MAX = 20
 
 # folder -> (most modules it may hold, why it is not divided)
 EXCEPTIONS: dict[str, tuple[int, str]] = {
-    "cli/commands": (41, "one file a verb: the folder is the list of commands"),
+    "cli/commands": (48, "one file a verb: the folder is the list of commands"),
     "query": (22, "one compiler, read from parser to IR in one sitting; its rewrites have their own folder"),
     "rows": (26, "one way in and one way out per format, which share their value rules"),
     "schema": (23, "one compiler and the changes of its result; nothing in it is used alone"),

@@ -34,7 +34,7 @@ def _single(info: ScalarInfo) -> bool:
 
 
 def _temporal(info: ScalarInfo) -> bool:
-    return info.family is Family.TEMPORAL
+    return info.family in (Family.TEMPORAL, Family.TIME, Family.DURATION)
 
 
 @dataclass(frozen=True)
@@ -56,11 +56,11 @@ class Table:
 
 TABLES = (
     Table("core.scalars", "SCALARS", _every),
-    Table("query.explain", "TEMPORAL_TEXTS", _temporal),
+    Table("query.types.literals", "TEXTS", _temporal),
     Table("lake.external.filtering", "BOUNDS", _comparable),
     Table("policy.data.entity_types", "ATTRIBUTE_TYPES", _every),
     Table("query.operation", "KINDS", _every),
-    Table("query.params", "READERS", _single),
+    Table("query.types.supplied", "READERS", _single),
     Table("rows.arrow_casts", "CASTS", _single),
     Table("rows.arrow_types", "ARROW_TYPES", _every),
     Table("rows.column_values", "PARSING", _every),
@@ -87,6 +87,11 @@ SAMPLES: dict[Scalar, Any] = {
     Scalar.DATETIME: 1_700_000_000_123,
     Scalar.DATE: 19_700,
     Scalar.VECTOR: [0.5, -1.0],
+    Scalar.DECIMAL: "-12345678.90",
+    Scalar.TIME: "23:59:59.999",
+    Scalar.DURATION: "-P1DT2H0.5S",
+    Scalar.UUID: "0188b5f0-0000-7000-8000-0123456789ab",
+    Scalar.JSON: {"a": [1, 2.5, None, {"b": "é"}]},
 }
 
 
@@ -109,6 +114,7 @@ def test_a_missing_row_is_named_with_its_table_and_scalar() -> None:
     assert missing_rows((Table("rows.keys", "TEXTS", _every),)) == [
         "rows.keys:TEXTS has no row for Blob",
         "rows.keys:TEXTS has no row for Vector",
+        "rows.keys:TEXTS has no row for Json",
     ]
 
 
@@ -162,7 +168,7 @@ def test_every_scalar_that_can_be_compared_is_a_literal_of_a_storage_filter() ->
 
 @pytest.mark.parametrize("scalar", Scalar, ids=lambda scalar: scalar.value)
 def test_a_value_of_every_scalar_is_written_as_it_was_read(scalar: Scalar) -> None:
-    type_ = "Vector(2)" if scalar is Scalar.VECTOR else scalar.value
+    type_ = {Scalar.VECTOR: "Vector(2)", Scalar.DECIMAL: "Decimal(10, 2)"}.get(scalar, scalar.value)
     schema = catalog(f"node Sample {{ value: {type_}? }}")
     line = json.dumps({"type": "Sample", "data": {"id": "one", "value": SAMPLES[scalar]}}).encode()
     for read_path in (read, read_exactly):

@@ -6,7 +6,21 @@ from importlib.metadata import version
 
 import pytest
 
-HEAVY = ("boto3", "duckdb", "lance", "numpy", "pandas", "polars", "pyarrow", "pydantic", "pydantic_core", "pyspark")
+HEAVY = (
+    "boto3",
+    "duckdb",
+    "lance",
+    "langchain_core",
+    "langgraph",
+    "llama_index",
+    "numpy",
+    "pandas",
+    "polars",
+    "pyarrow",
+    "pydantic",
+    "pydantic_core",
+    "pyspark",
+)
 
 IMPORT = "import omnigraph"
 VERSION = """

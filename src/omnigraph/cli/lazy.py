@@ -9,11 +9,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from importlib import import_module
-from typing import Any
+from typing import Any, Final
 
 import click
 
 from omnigraph.cli.exit_codes import OK
+from omnigraph.cli.reach import files_reason, refusal
 from omnigraph.cli.show.logs import log_options
 
 
@@ -69,11 +70,15 @@ def _show_help() -> int:
     return OK
 
 
-def _add_common_options(command: click.Command) -> None:
+_SCOPES: Final = ("--server", "--cluster", "--graph", "--store", "--as", "--profile")
+"""Options of Omnigraph 0.10 that every command accepts, some of them only to refuse them."""
+
+
+def _add_common_options(command: click.Command, path: str) -> None:
     """Give a command and its subcommands the options that every command accepts."""
     if isinstance(command, click.Group):
-        for inner in command.commands.values():
-            _add_common_options(inner)
+        for name, inner in command.commands.items():
+            _add_common_options(inner, f"{path} {name}")
     elif not any(param.name == "verbose" for param in command.params):
         command.params += log_options()
         known = {name for param in command.params for name in param.opts}
@@ -83,6 +88,25 @@ def _add_common_options(command: click.Command) -> None:
             for names in (["--quiet", "-q"], ["--yes", "-y"])
             if known.isdisjoint(names)
         ]
+        if files_reason(path) is not None:
+            has_cluster = _has(command, "--cluster")
+            hidden = ("server",) if has_cluster else ("server", "graph_id")
+            command.params = [param for param in command.params if param.name not in hidden]
+        command.params += [_refused(option, path) for option in _SCOPES if not _has(command, option)]
+
+
+def _has(command: click.Command, option: str) -> bool:
+    return any(option in param.opts for param in command.params)
+
+
+def _refused(option: str, path: str) -> click.Option:
+    """An option that a command does not take, with the reason in its error."""
+
+    def refuse(ctx: click.Context, _option: click.Parameter, given: str | None) -> None:
+        if given is not None and not ctx.resilient_parsing:
+            raise click.UsageError(f"{option} does not apply to `{path}`: {refusal(path, option)}", ctx)
+
+    return click.Option([option], hidden=True, expose_value=False, callback=refuse)
 
 
 class LazyGroup(CommandGroup):
@@ -103,7 +127,7 @@ class LazyGroup(CommandGroup):
             return None
         command = import_module(self.entries[name].module).command
         assert isinstance(command, click.Command), f"{self.entries[name].module}.command is not a command"
-        _add_common_options(command)
+        _add_common_options(command, name)
         return command
 
     def names(self) -> list[str]:

@@ -11,7 +11,7 @@ from typing import Final
 
 from omnigraph.cli.show.output import say
 
-_WITH_VALUE: Final = ("--store", "--uri", "--profile", "--as", "--cluster", "--graph")
+_WITH_VALUE: Final = ("--store", "--uri", "--profile", "--as", "--server", "--cluster", "--graph")
 _FLAGS: Final = ("--yes", "-y", "--quiet", "-q")
 _OURS: Final = ("--log-format",)
 """Options of the program itself that take a value: they stay before the command."""

@@ -17,6 +17,7 @@ from omnigraph.cli.show.logs import log_options
 _GRAPHS: Final = "Graphs"
 _HISTORY: Final = "History"
 _LANGUAGES: Final = "Languages"
+_SERVERS: Final = "Servers"
 _ABOUT: Final = "About"
 
 COMMANDS: Final = {
@@ -27,6 +28,7 @@ COMMANDS: Final = {
         "Create a graph from data files: infer their schema and load them.",
     ),
     "load": Entry(_GRAPHS, "omnigraph.cli.commands.load", "Load files as one commit."),
+    "documents": Entry(_GRAPHS, "omnigraph.cli.commands.documents", "Load texts as chunks with vectors and links."),
     "query": Entry(
         _GRAPHS, "omnigraph.cli.commands.query", "Run a read query and print its rows.", deprecated=("read",)
     ),
@@ -35,6 +37,9 @@ COMMANDS: Final = {
         _GRAPHS, "omnigraph.cli.commands.shell", "Run queries, mutations and SQL interactively or from a pipe."
     ),
     "analyze": Entry(_GRAPHS, "omnigraph.cli.commands.analyze", "Run an algorithm over a whole graph."),
+    "resolve": Entry(
+        _GRAPHS, "omnigraph.cli.commands.resolve", "Find nodes of a type that are the same, and fold them into one."
+    ),
     "mutate": Entry(
         _GRAPHS, "omnigraph.cli.commands.mutate", "Insert, upsert, update and delete as one commit.", ("change",)
     ),
@@ -94,6 +99,13 @@ COMMANDS: Final = {
     "schema": Entry(
         _LANGUAGES, "omnigraph.cli.commands.schema", "Show, infer and change schemas, and plan migrations."
     ),
+    "graphs": Entry(_SERVERS, "omnigraph.cli.commands.graphs", "List the graphs of a server."),
+    "queries": Entry(_SERVERS, "omnigraph.cli.commands.queries", "List and check stored queries."),
+    "alias": Entry(
+        _SERVERS, "omnigraph.cli.commands.alias", "Run a stored read of a server under a name of the settings."
+    ),
+    "login": Entry(_SERVERS, "omnigraph.cli.commands.login", "Store the token of a server."),
+    "logout": Entry(_SERVERS, "omnigraph.cli.commands.logout", "Remove the stored token of a server."),
     "policy": Entry(_ABOUT, "omnigraph.cli.commands.policy", "Check, test and explain policy bundles."),
     "demo": Entry(_ABOUT, "omnigraph.cli.commands.demo", "Tour of Omnigraph on a graph of a million entities."),
     "doctor": Entry(_ABOUT, "omnigraph.cli.commands.doctor", "Check this machine and a graph, and give advice."),

@@ -15,6 +15,10 @@ from omnigraph.errors import Hint, OmnigraphError
 from omnigraph.lang.diagnostics import Diagnostic, Severity
 from omnigraph.lang.source import Source, Span
 
+_LOGIN: Final = Hint(
+    'pass the token: omnigraph.open(uri, token="..."), or set OMNIGRAPH_TOKEN',
+    "store the token with `omnigraph login`, or set OMNIGRAPH_TOKEN",
+)
 SHOWN_CHARS: Final = 200
 """Characters of an answer that cannot be read, in the message about it."""
 
@@ -78,7 +82,7 @@ def error_of(form: Mapping[str, Any], status: int, text: str | None = None) -> O
     if kind is tree.ServerError or kind is tree.ServerUnavailable:
         facts |= {"status": status, "request_id": problem.get("request_id")}
     if kind is tree.NotAuthenticated:
-        hint = hint or 'pass the token: omnigraph.open(uri, token="..."), or set OMNIGRAPH_TOKEN'
+        hint = hint or _LOGIN
     return kind(message, hint=hint, **facts)
 
 

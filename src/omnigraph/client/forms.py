@@ -198,13 +198,20 @@ def read_block(form: Form) -> ChangeBlock:
             cause[name] for name in ("parent_commit_id", "merged_parent_commit_id") if cause.get(name) is not None
         ),
         branch=cause["authored_branch"],
-        kind=CommitKind.MERGE if cause.get("merged_parent_commit_id") else _UNKNOWN_KIND,
+        kind=_kind_of_cause(cause),
         created_at_us=cause["authored_at"],
         manifest=ManifestPlace("", 0, 0),
         schema_digest="",
         actor=cause.get("actor_id"),
+        message=cause.get("message"),
     )
     return ChangeBlock(commit, tuple(read_change(item) for item in form["changes"]))
+
+
+def _kind_of_cause(form: Form) -> CommitKind:
+    if "kind" in form:
+        return CommitKind(form["kind"])
+    return CommitKind.MERGE if form.get("merged_parent_commit_id") else _UNKNOWN_KIND
 
 
 def read_facts(form: Form) -> TableFacts:

@@ -15,6 +15,8 @@ from omnigraph.errors import UsageError
 
 if TYPE_CHECKING:
     from omnigraph.client.remote_graph import RemoteGraph
+    from omnigraph.client.remote_server import RemoteServer
+    from omnigraph.client.transport import Transport
     from omnigraph.core.ports import Embedder
     from omnigraph.core.tuning import Tuning
     from omnigraph.engine.permits.authorizer import Authorizer
@@ -49,8 +51,8 @@ def open_graph(
     """Open a graph: a path, a prefix in a bucket with its ``storage_options``, or the address of a server.
 
     ``https://host/graphs/kb`` is a graph behind a server: a ``RemoteGraph`` with the same verbs. Its ``token`` is by
-    default that of ``OMNIGRAPH_TOKEN``, and ``timeout`` the longest silence of the server in seconds. It takes no other
-    options.
+    default that of ``omnigraph login`` or of ``OMNIGRAPH_TOKEN``, and ``timeout`` the longest silence of the server in
+    seconds. It takes no other options.
 
     A graph that does not exist is created from ``create``, a schema or data as ``omnigraph.create`` takes it. If
     several processes do this concurrently, one creates the graph and the others open it.
@@ -78,13 +80,27 @@ def open_graph(
 
 def connect(uri: str, token: str | None, timeout: float | None = None) -> RemoteGraph:
     """Make a remote graph; no request is sent yet."""
-    address, found = RemoteAddress.of(uri), token_of(token)
+    transport = _transport(RemoteAddress.of(uri), token, timeout)
+    from omnigraph.client.remote_graph import RemoteGraph
+
+    return RemoteGraph(transport)
+
+
+def connect_server(uri: str, token: str | None = None) -> RemoteServer:
+    """Make a remote server from its address or from that of one of its graphs; no request is sent yet."""
+    transport = _transport(RemoteAddress.of_server(uri), token, None)
+    from omnigraph.client.remote_server import RemoteServer
+
+    return RemoteServer(transport)
+
+
+def _transport(address: RemoteAddress, token: str | None, timeout: float | None) -> Transport:
+    found = token_of(token, address)
     try:
-        from omnigraph.client.remote_graph import RemoteGraph
         from omnigraph.client.transport import READ_SECONDS, Transport
     except ModuleNotFoundError as error:
         raise UsageError(
             f"a graph behind a server needs {error.name}, which is not installed",
             hint='pip install "omnigraph[client]"',
         ) from error
-    return RemoteGraph(Transport(address, found, timeout=READ_SECONDS if timeout is None else timeout))
+    return Transport(address, found, timeout=READ_SECONDS if timeout is None else timeout)

@@ -12,12 +12,14 @@ from urllib.parse import quote
 
 from omnigraph.client import forms
 from omnigraph.client.errors import unsupported
+from omnigraph.client.maintenance import read_cleanup, read_optimize, read_verify, run_maintenance
 from omnigraph.client.moments import RemoteMoments
+from omnigraph.client.remote_baseline import RemoteBaseline
 from omnigraph.client.remote_blob import RemoteBlob, find_blob
 from omnigraph.client.remote_diff import RemoteDiff, find_diff
 from omnigraph.client.remote_snapshot import RemoteSnapshot
 from omnigraph.client.streams import ACCEPT_ARROW, COMMIT_HEADER, arrow_table, wire_params
-from omnigraph.client.texts import catalog_of, plan_between, query_name, read_explanation
+from omnigraph.client.texts import catalog_of, plan_between, plan_to, query_name, read_explanation
 from omnigraph.client.transport import Query, Request, Transport
 from omnigraph.client.uploads import REQUEST_BYTES_MAX, refuse_local_options, send
 from omnigraph.client.writes import WriteHeaders
@@ -29,6 +31,7 @@ from omnigraph.core.ids import is_ulid
 from omnigraph.core.limits import FEED_CHANGES_PER_PAGE
 from omnigraph.core.lru import Lru
 from omnigraph.engine.blobs import read_selector
+from omnigraph.engine.durations import Duration, duration_us
 from omnigraph.engine.history.commit_changes import CommitChanges
 from omnigraph.engine.history.commit_filters import passes
 from omnigraph.engine.history.feed import AFTER, BEGINNING, NOW, ChangePage
@@ -36,12 +39,14 @@ from omnigraph.engine.load_options import LoadOptions, takes
 from omnigraph.engine.merge.result import MergePreview, MergeResult, Policy
 from omnigraph.engine.query.explanation import Explanation
 from omnigraph.engine.query.result import QueryResult
-from omnigraph.engine.results import BranchInfo, BranchList, LoadResult, MutationResult
+from omnigraph.engine.results import BranchInfo, BranchList, BranchLoss, LoadResult, MutationResult, VerifyReport
 from omnigraph.engine.retry import refuse_coroutines, repeat
 from omnigraph.engine.revert.result import RevertPreview, RevertResult
 from omnigraph.engine.schema.result import SchemaResult
 from omnigraph.engine.schema.run import schema_source
 from omnigraph.engine.schema.text import SchemaText
+from omnigraph.engine.upkeep.cleanup_result import CleanupResult
+from omnigraph.engine.upkeep.optimize_result import OptimizeResult
 from omnigraph.exec.shape.result_rows import table_rows
 from omnigraph.history.changes import Names, read_filter
 from omnigraph.history.conflicts import Resolution, read_resolutions
@@ -51,6 +56,7 @@ from omnigraph.lang.declarations.order import declared_order
 from omnigraph.manifest.layout import MAIN
 from omnigraph.rows.arrow_types import Entity
 from omnigraph.schema.catalog import Catalog, type_named
+from omnigraph.schema.migration import MigrationPlan
 from omnigraph.wire.merges import merge_preview_from_json, resolution_json
 
 if TYPE_CHECKING:
@@ -315,6 +321,14 @@ class RemoteGraph:
         head = next(self.commits(name))
         return {"name": name, "head": head.id, "created_at": head.created_at_us}
 
+    def delete_branch_preview(self, name: str, *, actor: Caller = None) -> BranchLoss:
+        """The commits that no other branch has, which a deletion would make unreachable."""
+        _refuse_actor("delete_branch_preview", actor)
+        others = [item.name for item in self.branches() if item.name != name]
+        kept = {commit.id for other in others for commit in self.commits(other)}
+        own = [commit.id for commit in self.commits(name)]
+        return BranchLoss(name, own[0], tuple(commit_id for commit_id in own if commit_id not in kept))
+
     def delete_branch(self, name: str, *, actor: Caller = None) -> None:
         """Delete a branch. Its commits stay readable until cleanup."""
         _refuse_actor("delete_branch", actor)
@@ -391,6 +405,14 @@ class RemoteGraph:
             return ChangePage(branch, blocks, token, caught_up=False, is_partial=True)
         return ChangePage(branch, blocks, form["cursor"], form["caught_up"])
 
+    def change_baseline(
+        self, branch: str = MAIN, *, kind: Names = None, type: Names = None, op: Names = None, actor: Caller = None
+    ) -> RemoteBaseline:
+        """All entities of a branch, with the cursor from which ``changes`` continues. ``op`` applies to the cursor."""
+        _refuse_actor("change_baseline", actor)
+        body = {"branch": branch, **_filters(kind, type, op)}
+        return RemoteBaseline(self._transport, Request("POST", "/changes/baseline", json=body), branch)
+
     def commit_changes(
         self,
         commit_id: str,
@@ -451,6 +473,18 @@ class RemoteGraph:
         known = options.branch if options.branch in names else options.base or MAIN
         catalog = self.catalog(known)
         return forms.read_load(send(self._transport, request, data, options, catalog, self._request_bytes_max))
+
+    def plan_schema(
+        self,
+        schema: str | os.PathLike[str],
+        *,
+        branch: str = MAIN,
+        allow_data_loss: bool = False,
+        actor: Caller = None,
+    ) -> MigrationPlan:
+        """The steps that ``apply_schema`` would take, from the schema of the branch. No entity is read."""
+        source = schema_source(schema)
+        return plan_to(self.schema_text(branch, actor=actor), source, allow_data_loss=allow_data_loss)
 
     def apply_schema(
         self,
@@ -567,6 +601,96 @@ class RemoteGraph:
         _refuse_actor("revert_preview", by)
         body = _present(_reverting(commits, actor, run, since, until, branch, policy, resolutions))
         return forms.read_revert_preview(self._transport.form(Request("POST", "/revert/preview", json=body)))
+
+    def queries(self) -> list[dict[str, Any]]:
+        """The stored queries of the graph: name, description, parameters, and whether each is a mutation."""
+        found: list[dict[str, Any]] = self._transport.form(Request("GET", "/queries"))["queries"]
+        return found
+
+    def invoke(
+        self,
+        name: str,
+        params: Mapping[str, object] | None = None,
+        *,
+        branch: str | None = None,
+        at: str | datetime | None = None,
+        timeout: float | None = None,
+        cancel: threading.Event | None = None,
+    ) -> QueryResult:
+        """Run a stored read by its name; a stored mutation raises ``InputError``."""
+        body = {"params": wire_params(params), "expect_mutation": False, **self._target(branch, at)}
+        return self._rows(f"/queries/{quote(name, safe='')}", body, None, name, at, timeout, cancel)
+
+    def invoke_mutation(
+        self,
+        name: str,
+        params: Mapping[str, object] | None = None,
+        *,
+        branch: str = MAIN,
+        message: str | None = None,
+        idempotency_key: str | None = None,
+        provenance: Mapping[str, str] | None = None,
+        if_commit: str | None = None,
+    ) -> MutationResult:
+        """Run a stored mutation by its name, as one atomic commit, once even if the answer is lost."""
+        write = WriteHeaders.of(message, idempotency_key, provenance, if_commit)
+        body = _present({"params": wire_params(params), "expect_mutation": True, "branch": branch})
+        path = f"/queries/{quote(name, safe='')}" + ("" if if_commit is None else "/if-graph-commit")
+        return forms.read_mutation(self._transport.form(write.request(path, body, "the mutation was made")))
+
+    def optimize(
+        self,
+        branch: str = MAIN,
+        *,
+        types: Sequence[str] | None = None,
+        compact: bool = True,
+        index: bool = True,
+        engine: str = "auto",
+        spark: Any = None,
+        actor: Caller = None,
+        progress: Callable[[int], None] | None = None,
+    ) -> OptimizeResult:
+        """Compact the files of a branch's tables and complete their indexes, as a job of the server.
+
+        The policy must allow ``admin``.
+        """
+        _refuse_actor("optimize", actor)
+        _refuse_engine("optimize", engine, spark)
+        chosen = None if types is None else list(types)
+        options = {"branch": branch, "types": chosen, "compact": compact, "index": index}
+        return read_optimize(run_maintenance(self._transport, "optimize", options, progress))
+
+    def cleanup(
+        self,
+        *,
+        keep: int | None = None,
+        older_than: Duration | None = None,
+        grace: Duration | None = None,
+        dry_run: bool = False,
+        engine: str = "embedded",
+        spark: Any = None,
+        progress: Callable[[int], None] | None = None,
+        actor: Caller = None,
+    ) -> CleanupResult:
+        """Delete unreferenced files, and expire old commits if a rule is given, as a job of the server.
+
+        The policy must allow ``admin``.
+        """
+        _refuse_actor("cleanup", actor)
+        _refuse_engine("cleanup", "auto" if engine == "embedded" else engine, spark)
+        older, kept = (None if given is None else f"{duration_us(given) // 10**6}s" for given in (older_than, grace))
+        options = {"keep": keep, "older_than": older, "grace": kept, "dry_run": dry_run}
+        return read_cleanup(run_maintenance(self._transport, "cleanup", options, progress))
+
+    def verify(
+        self, *, deep: bool = True, progress: Callable[[int], None] | None = None, actor: Caller = None
+    ) -> VerifyReport:
+        """Check that every file of every branch's history exists with its recorded content, as a job of the server.
+
+        The policy must allow ``admin``.
+        """
+        _refuse_actor("verify", actor)
+        return read_verify(run_maintenance(self._transport, "verify", {"deep": deep}, progress))
 
     def retry(
         self,

@@ -7,10 +7,13 @@ from dataclasses import dataclass, field, fields
 from typing import NoReturn
 
 from omnigraph.client.errors import unsupported
+from omnigraph.client.texts import catalog_of
 from omnigraph.client.transport import Query, Request, Transport
 from omnigraph.core.display import Display, Displayed, counted
 from omnigraph.core.tables import TablePin
 from omnigraph.engine.snapshot import Snapshot
+from omnigraph.manifest.layout import MAIN
+from omnigraph.schema.catalog import Catalog
 
 _FIELDS = {item.name for item in fields(Snapshot)}
 
@@ -40,7 +43,9 @@ class RemoteSnapshot(Displayed):
     def __getattr__(self, name: str) -> NoReturn:
         if name.startswith("_") or (not hasattr(Snapshot, name) and name not in _FIELDS):
             raise AttributeError(f"a remote snapshot has no attribute {name!r}")
-        raise unsupported(f"snapshot().{name}", "a server shows counts of a snapshot only", "ask with graph.query")
+        raise unsupported(
+            f"snapshot().{name}", "a server shows counts and the schema of a snapshot only", "ask with graph.query"
+        )
 
     def __len__(self) -> int:
         """The number of entities."""
@@ -65,6 +70,19 @@ class RemoteSnapshot(Displayed):
     def export(self, types: list[str] | None = None, *, dates: str = "number") -> Iterator[bytes]:
         """The head of the branch as JSON lines in the form that ``load`` reads."""
         return self.lines(types, dates)
+
+    def schema_text(self) -> str:
+        """The schema of the branch as it was written."""
+        if self.branch is None:
+            raise unsupported("snapshot(at=...).schema_text", "a server shows the schemas of heads only")
+        query: Query = {} if self.branch == MAIN else {"branch": self.branch}
+        text: str = self.transport.form(Request("GET", "/schema", query))["schema_source"]
+        return text
+
+    @property
+    def catalog(self) -> Catalog:
+        """The compiled schema of the branch."""
+        return catalog_of(self.schema_text())
 
     @property
     def state(self) -> RemoteState:

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import base64
 from collections.abc import Mapping
-from datetime import date, datetime
+from datetime import date, datetime, time, timedelta
+from decimal import Decimal
 from typing import Any, Final
 
 import pyarrow as pa
 
 from omnigraph.core.python_values import plain_value
+from omnigraph.core.temporal import format_duration, timedelta_to_milliseconds
 from omnigraph.errors import ServerUnavailable
 from omnigraph.wire.http.arrow import ARROW
 
@@ -35,8 +37,12 @@ def wire_value(given: object) -> Any:
     """A value as JSON: times as ISO texts, bytes as base64 with its mark."""
     value = plain_value(given)
     match value:
-        case datetime() | date():
+        case datetime() | date() | time():
             return value.isoformat()
+        case timedelta():
+            return format_duration(timedelta_to_milliseconds(value))
+        case Decimal():
+            return str(value)
         case bytes() | bytearray() | memoryview():
             return "base64:" + base64.b64encode(bytes(value)).decode()
         case Mapping():

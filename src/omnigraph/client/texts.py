@@ -41,10 +41,14 @@ def read_explanation(form: Mapping[str, Any], text: str, name: str | None, catal
     return Explanation(form["text"], tables, compile_text(text, catalog, name=name))
 
 
+def plan_to(before: str, after: Source, *, allow_data_loss: bool) -> MigrationPlan:
+    """The migration from one schema text to another."""
+    return planned(catalog_of(before).schema, after, allow_data_loss=allow_data_loss)[1]
+
+
 def plan_between(
     before: str, after: str, *, allow_data_loss: bool, shown: Sequence[Mapping[str, Any]]
 ) -> MigrationPlan:
     """The migration that a server has shown as JSON; without steps if another schema came in between."""
-    accepted = catalog_of(before).schema
-    plan = planned(accepted, Source(after, "<schema>"), allow_data_loss=allow_data_loss)[1]
+    plan = plan_to(before, Source(after, "<schema>"), allow_data_loss=allow_data_loss)
     return plan if [step_json(step) for step in plan.steps] == list(shown) else MigrationPlan()

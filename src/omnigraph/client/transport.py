@@ -76,17 +76,7 @@ class Transport:
         self._timeout = timeout
         self._retries = retries or Retries(ATTEMPTS, wait=0.1)
         self._sleep = sleep
-        headers = {} if token is None else {"authorization": f"Bearer {token}"}
-        # Redirects are not followed: a token must not reach another host.
-        self._client = httpx2.Client(
-            headers={"user-agent": "omnigraph-python", **headers},
-            timeout=httpx2.Timeout(timeout, connect=min(CONNECT_SECONDS, timeout)),
-            follow_redirects=False,
-            # Certificates take longer to load than a request on this machine does, and have no use there.
-            verify=address.uri.startswith("https://"),
-            # A proxy of the environment would get the requests to this machine too.
-            trust_env=address.uri.startswith("https://"),
-        )
+        self._client = httpx2.Client(**_options(address, token, timeout))
 
     def __getstate__(self) -> dict[str, Any]:
         return {"address": self.address, "token": self._token, "timeout": self._timeout, "retries": self._retries}
@@ -207,6 +197,27 @@ class Transport:
         given = {"json": request.json} if request.json is not None else {"content": content}
         url = f"{self.address.uri}{request.path}"
         return self._client.build_request(request.method, url, params=query, headers=headers, timeout=timeout, **given)
+
+
+def async_client(address: RemoteAddress, token: str | None) -> httpx2.AsyncClient:
+    """A client of the library itself, for protocols other than that of graphs."""
+    return httpx2.AsyncClient(**_options(address, token, READ_SECONDS))
+
+
+def _options(address: RemoteAddress, token: str | None, timeout: float) -> dict[str, Any]:
+    """The settings of every connection to an address."""
+    headers = {} if token is None else {"authorization": f"Bearer {token}"}
+    is_encrypted = address.uri.startswith("https://")
+    return {
+        "headers": {"user-agent": "omnigraph-python", **headers},
+        "timeout": httpx2.Timeout(timeout, connect=min(CONNECT_SECONDS, timeout)),
+        # A token must not reach another host.
+        "follow_redirects": False,
+        # Certificates take longer to load than a request on this machine does, and have no use there.
+        "verify": is_encrypted,
+        # A proxy of the environment would get the requests to this machine too.
+        "trust_env": is_encrypted,
+    }
 
 
 class _Lost(Exception):

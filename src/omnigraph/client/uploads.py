@@ -7,16 +7,15 @@ one request; larger input is a job of the server, whose end is awaited.
 from __future__ import annotations
 
 import tempfile
-import time
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any, Final
 
-from omnigraph.client.errors import error_of, outcome_unknown, unsupported
+from omnigraph.client.errors import unsupported
+from omnigraph.client.jobs import awaited
 from omnigraph.client.transport import Request, Transport
 from omnigraph.core.ports import UlidSource
 from omnigraph.engine.load import sources
 from omnigraph.engine.load_options import SPARK_ONLY, LoadOptions
-from omnigraph.errors import NotFoundError
 from omnigraph.ingest.mapped import read_mapped
 from omnigraph.ingest.reading import Reading
 from omnigraph.rows.omissions import Omissions
@@ -27,10 +26,7 @@ from omnigraph.write.violations import violation_error
 
 REQUEST_BYTES_MAX: Final = 16 * 1024 * 1024
 """Bytes of lines that are one request; servers take up to 32 MiB. More of them are a job."""
-POLL_SECONDS: Final = 0.05
-POLL_SECONDS_MAX: Final = 2.0
 _NDJSON: Final = {"content-type": "application/x-ndjson"}
-_ENDED: Final = ("succeeded", "failed")
 
 
 def refuse_local_options(options: LoadOptions) -> None:
@@ -77,29 +73,10 @@ def send(
             lines.seek(0)
             return transport.form(_with(request, "/load/ndjson", sent, lines.read()))
         job = transport.form(_with(request, "/jobs/load", {**sent, "content-length": str(size)}, lines))
-    return _awaited(transport, job, request)
+    return awaited(transport, job, request)
 
 
 def _with(request: Request, path: str, headers: Mapping[str, str], content: Any) -> Request:
     return Request(
         "POST", path, request.query, content=content, headers=headers, change=request.change, key=request.key
     )
-
-
-def _awaited(
-    transport: Transport, job: Mapping[str, Any], request: Request, sleep: Callable[[float], object] = time.sleep
-) -> dict[str, Any]:
-    """The result of a job, when it has ended; raises its error."""
-    wait = POLL_SECONDS
-    while job["state"] not in _ENDED:
-        sleep(wait)
-        wait = min(2 * wait, POLL_SECONDS_MAX)
-        try:
-            job = transport.form(Request("GET", f"/jobs/{job['id']}"))
-        except NotFoundError as error:
-            # Jobs end with their server; a load that it had committed is found again by its key.
-            raise outcome_unknown(request.change or "the load was made", request.key, error.message) from error
-    if job["state"] == "failed":
-        raise error_of(job["error"] or {"error": "the job failed"}, 500)
-    result: dict[str, Any] = job["result"]
-    return result

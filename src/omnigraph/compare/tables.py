@@ -20,8 +20,16 @@ from omnigraph.rows.arrow_types import BLOB_METADATA, Entity, stored_fields, tab
 from omnigraph.rows.compare import differs, match
 from omnigraph.rows.ends.references import type_columns
 from omnigraph.storage.tables.blobs import blob_places, blob_values
-from omnigraph.storage.tables.difference import ADDRESS, Difference, Piece, count_rows, difference, read_pieces
-from omnigraph.storage.tables.lance_table import open_table
+from omnigraph.storage.tables.difference import (
+    ADDRESS,
+    Difference,
+    Piece,
+    count_rows,
+    difference,
+    pieces_with,
+    read_pieces,
+)
+from omnigraph.storage.tables.lance_table import IDS_PER_FILTER_MAX, open_table
 from omnigraph.storage.tables.store import Store
 from omnigraph.storage.tables.table_schema import column_numbers, numbers_within
 
@@ -179,8 +187,16 @@ def read_changes(
 
 def rows_of(store: Store, entity: Entity, pin: TablePin | None, ids: Sequence[str]) -> pa.Table:
     """Some entities of a version in the schema of changes."""
-    fragments = [] if pin is None else open_table(store, pin).fragments()
+    if pin is None or len(ids) > IDS_PER_FILTER_MAX:
+        return rows_with(store, entity, pin, "id", ids)
+    fragments = open_table(store, pin).fragments()
     return read_changes(store, entity, pin, [Piece(fragment.number) for fragment in fragments], ids)
+
+
+def rows_with(store: Store, entity: Entity, pin: TablePin | None, column: str, values: Sequence[str]) -> pa.Table:
+    """The entities of a version whose id, or end of an edge, is one of the values, in the schema of changes."""
+    pieces = [] if pin is None else pieces_with(store, pin, column, values)
+    return read_changes(store, entity, pin, pieces)
 
 
 def column_blobs(store: Store, entity: Entity, pin: TablePin, name: str, addresses: pa.Array) -> pa.Array:

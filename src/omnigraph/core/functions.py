@@ -13,7 +13,7 @@ from typing import Final
 
 class ScalarFunction(Enum):
     """Functions of values; the value is the spelling in a query, or in a plan for those that have a syntax of their
-    own: ``list[0]``, ``list[1:3]``, ``date + duration(...)`` and the difference of two dates."""
+    own: ``list[0]``, ``list[1:3]``, ``date + duration(...)``, the difference of two dates, ``json.member``."""
 
     LOWER = "lower"
     UPPER = "upper"
@@ -51,6 +51,15 @@ class ScalarFunction(Enum):
     ADD_DAYS = "add days to"
     ADD_MILLISECONDS = "add milliseconds to"
     DIFFERENCE = "difference of"
+    ADD_DURATIONS = "sum of durations"
+    SCALE_DURATION = "multiple of"
+    ADD_TO_TIME = "add to time of day"
+    JSON = "json"
+    JSON_SET = "json_set"
+    JSON_AT = "value in"
+    JSON_SIZE = "size of"
+    JSON_CONTAINS = "array holds"
+    JSON_ORDER = "order of"
 
     @property
     def is_written(self) -> bool:
@@ -99,6 +108,11 @@ ARGUMENTS: Final[dict[str, tuple[int, int]]] = {
     "duration": (1, 2),
     "date": (1, 1),
     "datetime": (1, 1),
+    "time": (1, 1),
+    "uuid": (1, 1),
+    "decimal": (1, 1),
+    "json": (1, 1),
+    "json_set": (3, 3),
     "size": (1, 1),
     "coalesce": (2, ARGUMENTS_MAX),
     "nullif": (2, 2),

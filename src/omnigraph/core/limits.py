@@ -42,6 +42,9 @@ PATTERNS_MAX: Final = 128
 """Bindings, traversals and inner blocks of one query. Each becomes a level of the operator tree, which passes walk by
 recursion; filters do not count."""
 
+STAGES_MAX: Final = 16
+"""Stages of one query. Each adds some levels to the operator tree."""
+
 HOPS_MAX: Final = 64
 """Default upper bound of ``shortest``: no useful path in a property graph is longer."""
 

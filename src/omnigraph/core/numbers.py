@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import struct
+from collections.abc import Sequence
 
 from omnigraph.core.scalars import Scalar
 
@@ -26,6 +27,17 @@ def round_float(value: int | float, scalar: Scalar) -> float:
     return round_f32(number) if scalar is Scalar.F32 else number
 
 
+def round_vector(values: Sequence[object]) -> tuple[float, ...] | None:
+    """The nearest F32 of each number; None if an item is no plain number, or not finite as an F32."""
+    if not {float, int}.issuperset(map(type, values)):
+        return None
+    try:
+        rounded: tuple[float, ...] = struct.unpack(f"<{len(values)}f", struct.pack(f"<{len(values)}f", *values))
+    except (OverflowError, struct.error):
+        return None
+    return rounded if all(map(math.isfinite, rounded)) else None
+
+
 def neighbours(value: int | float, scalar: Scalar) -> tuple[float | None, float | None]:
     """The largest finite float <= the value and the smallest one >= it; equal if the value is representable.
 
@@ -35,13 +47,13 @@ def neighbours(value: int | float, scalar: Scalar) -> tuple[float | None, float 
     if nearest == value and math.isfinite(nearest):
         return nearest, nearest
     if nearest < value:
-        below, above = nearest, _next(nearest, scalar, math.inf)
+        below, above = nearest, next_float(nearest, scalar, math.inf)
     else:
-        below, above = _next(nearest, scalar, -math.inf), nearest
+        below, above = next_float(nearest, scalar, -math.inf), nearest
     return _finite(below), _finite(above)
 
 
-def _next(number: float, scalar: Scalar, towards: float) -> float:
+def next_float(number: float, scalar: Scalar, towards: float) -> float:
     """The adjacent float of that width in one direction."""
     if scalar is not Scalar.F32:
         return math.nextafter(number, towards)

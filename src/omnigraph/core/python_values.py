@@ -7,13 +7,15 @@ reader that knows the wanted type refuses it.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from datetime import date, datetime
+from datetime import date, datetime, time, timedelta
 from decimal import Decimal
 from enum import Enum
 from typing import Any, Final
 from uuid import UUID
 
-_PLAIN: Final = frozenset({str, int, float, bool, type(None), bytes, bytearray, memoryview, dict, date, datetime})
+_PLAIN: Final = frozenset(
+    {str, int, float, bool, type(None), bytes, bytearray, memoryview, dict, date, datetime, time, timedelta, Decimal}
+)
 """Types whose values stay as they are. Subclasses are looked at: numpy's text is a ``str``, and an enum may be one."""
 
 _MISSING: Final = frozenset({"NAType", "NaTType"})
@@ -27,7 +29,7 @@ def plain_value(value: Any) -> object:
     """A value of Python in place of one of a library.
 
     * scalars of numpy, Arrow and enums: their value; missing values of pandas: None;
-    * UUIDs: text; decimals: a number, whole ones an integer;
+    * UUIDs: text;
     * arrays, series and tensors: lists.
     """
     kind = type(value)
@@ -41,8 +43,6 @@ def plain_value(value: Any) -> object:
         return plain_value(value.value)
     if isinstance(value, UUID):
         return str(value)
-    if isinstance(value, Decimal):
-        return _number(value)
     unwrap = _unwrapper(value)
     try:
         found = value if unwrap is None else unwrap()
@@ -57,11 +57,6 @@ def plain_values(record: Mapping[str, object]) -> Mapping[str, object]:
     if _PLAIN.issuperset(map(type, record.values())):
         return record
     return {name: plain_value(value) for name, value in record.items()}
-
-
-def _number(value: Decimal) -> object:
-    is_whole = value.is_finite() and value == value.to_integral_value()
-    return int(value) if is_whole else float(value)
 
 
 def _unwrapper(value: Any) -> Any:

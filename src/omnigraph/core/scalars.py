@@ -27,6 +27,11 @@ class Scalar(StrEnum):
     DATETIME = "DateTime"
     DATE = "Date"
     VECTOR = "Vector"
+    DECIMAL = "Decimal"
+    TIME = "Time"
+    DURATION = "Duration"
+    UUID = "Uuid"
+    JSON = "Json"
 
     @property
     def info(self) -> ScalarInfo:
@@ -42,15 +47,16 @@ class Scalar(StrEnum):
 
     @property
     def is_numeric(self) -> bool:
-        return SCALARS[self].family in (Family.INTEGER, Family.FLOAT)
+        return SCALARS[self].family in (Family.INTEGER, Family.FLOAT, Family.DECIMAL)
 
     @property
     def is_temporal(self) -> bool:
+        """True for a Date and a DateTime."""
         return SCALARS[self].family is Family.TEMPORAL
 
 
 class Family(Enum):
-    """Scalars that behave alike: values of one numeric family compare with those of the other."""
+    """Scalars that behave alike: values of the numeric families compare with each other."""
 
     TEXT = "text"
     BOOLEAN = "boolean"
@@ -59,6 +65,11 @@ class Family(Enum):
     TEMPORAL = "temporal"
     BYTES = "bytes"
     VECTOR = "vector"
+    DECIMAL = "decimal"
+    TIME = "time of day"
+    DURATION = "duration"
+    UUID = "uuid"
+    JSON = "json"
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,6 +102,12 @@ SCALARS: Final[dict[Scalar, ScalarInfo]] = {
     Scalar.DATETIME: ScalarInfo(Family.TEMPORAL),
     Scalar.DATE: ScalarInfo(Family.TEMPORAL),
     Scalar.VECTOR: ScalarInfo(Family.VECTOR, is_comparable=False, is_ordered=False, is_listable=False),
+    Scalar.DECIMAL: ScalarInfo(Family.DECIMAL),
+    Scalar.TIME: ScalarInfo(Family.TIME),
+    Scalar.DURATION: ScalarInfo(Family.DURATION),
+    Scalar.UUID: ScalarInfo(Family.UUID, is_ordered=False),
+    # Json values are equal or not; an order over all kinds of values would mean nothing.
+    Scalar.JSON: ScalarInfo(Family.JSON, is_comparable=False, is_ordered=False, is_indexable=False),
 }
 
 INTEGER_RANGES: Final[dict[Scalar, tuple[int, int]]] = {

@@ -7,6 +7,9 @@ from collections.abc import Iterable
 
 from omnigraph.core.limits import SUGGESTION_NAMES_MAX
 
+_CLOSE = 0.61
+"""Similarity of a name that is suggested: above that of `Person` and `Json`."""
+
 
 def did_you_mean(wrong: str, names: Iterable[str]) -> str | None:
     """A hint that names the most similar known name, or None if nothing is close."""
@@ -16,5 +19,5 @@ def did_you_mean(wrong: str, names: Iterable[str]) -> str | None:
         folded.setdefault(name.lower(), name)
         if len(folded) >= SUGGESTION_NAMES_MAX:
             break
-    close = difflib.get_close_matches(wrong.lower()[:100], list(folded), n=1, cutoff=0.6)
+    close = difflib.get_close_matches(wrong.lower()[:100], list(folded), n=1, cutoff=_CLOSE)
     return f"did you mean `{folded[close[0]]}`?" if close else None

@@ -104,6 +104,10 @@ class Tuning:
     """Smallest table, in rows, that storage filters; smaller ones are filtered column by column in memory, because a
     storage filter costs more than it saves."""
 
+    whole_rows_min: int = 1_024
+    """Smallest table, in rows, whose scans and aggregates work on whole columns in memory; for fewer rows it makes no
+    difference."""
+
     compared_rows_max: int = 200_000
     """Largest table, in rows, whose columns in memory are compared instead of using an index, which is faster."""
 
@@ -120,6 +124,10 @@ class Tuning:
 
     exact_nodes_max: int = 1_000
     """Nodes up to which ``nearest`` computes every distance, which takes milliseconds."""
+
+    vectors_held_after: int = 8
+    """Searches of a vector column before its vectors are kept in memory, if they fit: reading them all takes as long as
+    some tens of searches by index."""
 
     whole_column_share: int = 8
     """A column is read whole for more than one row in this many: sequential reads are cheaper than seeks."""

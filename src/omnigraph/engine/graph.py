@@ -26,6 +26,7 @@ from omnigraph.engine import plugs
 from omnigraph.engine.access.gated import gated
 from omnigraph.engine.access.gates import GATES, branch_of
 from omnigraph.engine.access.opening import check_rules, permit_of
+from omnigraph.engine.documents.options import DocumentOptions
 from omnigraph.engine.engine_choice import EMBEDDED
 from omnigraph.engine.history.moments import Moments
 from omnigraph.engine.history.snapshots import Moment, resolve_moment, resolve_range, snapshot_at
@@ -60,6 +61,7 @@ if TYPE_CHECKING:
     from omnigraph.engine.analysis.run import Analysis
     from omnigraph.engine.blobs import Blob
     from omnigraph.engine.copies.result import CopyResult
+    from omnigraph.engine.documents.result import DocumentsPreview, DocumentsResult
     from omnigraph.engine.durations import Duration
     from omnigraph.engine.export.result import ExportResult
     from omnigraph.engine.external.result import ExternalTypeList, RefreshResult
@@ -76,6 +78,7 @@ if TYPE_CHECKING:
     from omnigraph.engine.previews import WritePreview
     from omnigraph.engine.query.explanation import Explanation
     from omnigraph.engine.query.prepared import PreparedQuery
+    from omnigraph.engine.resolve.result import ResolvePreview, ResolveResult
     from omnigraph.engine.results import (
         BranchInfo,
         BranchList,
@@ -94,6 +97,7 @@ if TYPE_CHECKING:
     from omnigraph.engine.upkeep.repair_result import RepairReport
     from omnigraph.engine.views.types import TypeViews
     from omnigraph.engine.views.view import EntityView
+    from omnigraph.exec.resolve.rules import ResolveRules
     from omnigraph.exec.sql import SqlParams
     from omnigraph.history.conflicts import Resolution
     from omnigraph.ingest.infer.result import InferredSchema
@@ -1027,6 +1031,26 @@ class Graph:
         """The counts per table that ``load_spark`` would commit."""
         return plugs.cluster().load_preview(self, sources, self._signed(options))
 
+    @takes(DocumentOptions)
+    def load_documents(self, data: Any, options: DocumentOptions) -> DocumentsResult:
+        """Divide texts into chunks, embed them, and link them to documents and to the entities that they mention.
+
+        ``data`` is a directory of text files, files, an object-store address, a table with ``id`` and ``text``, or
+        records. Documents whose content has not changed are skipped, so a run can be repeated and continues one that
+        was interrupted. ``DocumentOptions`` describes the options.
+        """
+        from omnigraph.engine.documents.run import load_documents
+
+        signed = replace(options, actor=self._author(options.actor))
+        return load_documents(self._context, data, signed, lambda: self.embedder)
+
+    @takes(DocumentOptions)
+    def load_documents_preview(self, data: Any, options: DocumentOptions) -> DocumentsPreview:
+        """The counts of ``load_documents``. Documents are read and divided; nothing is embedded or written."""
+        from omnigraph.engine.documents.run import preview
+
+        return preview(self._context, data, options)
+
     def earlier_load(self, options: LoadOptions) -> LoadResult | None:
         """The result of an earlier load with the idempotency key of these options; reads no input."""
         from omnigraph.engine.load import run
@@ -1229,13 +1253,9 @@ class Graph:
         from omnigraph.engine.merge import run
 
         options = WriteOptions(self._author(actor), message, idempotency_key, provenance or {}, if_commit)
-        where = run.Engine(engine, spark)
-        if isinstance(source, str):
-            guard = self._merge_guard(Need(Action.BRANCH_MERGE, source, into or MAIN))
-            done = run.merge(self._context, source, into or MAIN, policy, resolutions, where, options, guard)
-        else:
-            guard = self._merge_guard(Need(Action.BRANCH_MERGE, source.source, into or source.target))
-            done = run.resume(self._context, source, into, policy, resolutions, where, options, guard)
+        names = (source, into or MAIN) if isinstance(source, str) else (source.source, into or source.target)
+        guard, where = self._merge_guard(Need(Action.BRANCH_MERGE, *names)), run.Engine(engine, spark)
+        done = run.merge_or_resume(self._context, source, into, policy, resolutions, where, options, guard)
         return done if done.commit is None else replace(done, commit=self._shown_commit(done.commit, done.target))
 
     @logged("merge_preview")
@@ -1309,6 +1329,65 @@ class Graph:
         undone = reverts.Undone(commits, actor, run, since, until)
         guard = self._merge_guard(Need(Action.READ, branch))
         return reverts.preview(self._context, undone, branch, policy, resolutions, guard)
+
+    @logged("resolve")
+    def resolve(
+        self,
+        type_name: str,
+        rules: ResolveRules | Mapping[str, Any] | None = None,
+        *,
+        pairs: Any = None,
+        policy: Policy = None,
+        branch: str = MAIN,
+        base: str | None = None,
+        engine: str = "auto",
+        spark: Any = None,
+        partitions: int | None = None,
+        actor: Caller = None,
+        message: str | None = None,
+        idempotency_key: str | None = None,
+        provenance: Mapping[str, str] | None = None,
+        if_commit: str | None = None,
+    ) -> ResolveResult:
+        """Entity resolution: fold nodes of a type that are the same, and move their edges, as one atomic commit.
+
+        ``rules`` name the properties that candidates share (``blocks``), how pairs are scored (``compare``), and the
+        ``threshold`` of a match: ``{"blocks": ["email"], "compare": {"name": "jaro_winkler"}}``. Instead of rules,
+        ``pairs`` are given: a table with the ids ``left`` and ``right``. Connected matches become one node, whose
+        values are chosen by the merge policies of the schema and of ``policy``. ``base`` forks a missing branch first.
+        ``engine`` compares in this process (``embedded``), on Spark (``spark``), or by size (``auto``). A second run
+        finds nothing, and ``revert`` of the commit undoes all of it.
+        """
+        from omnigraph.engine.resolve import run
+        from omnigraph.engine.resolve.choice import Engine
+
+        options = WriteOptions(self._author(actor), message, idempotency_key, provenance or {}, if_commit)
+        where = Engine(engine, spark, partitions)
+        request = run.Request(type_name, rules, pairs, policy, branch, base, where, lambda: self.embedder)
+        return run.resolve(self._context, request, options)
+
+    @logged("resolve_preview")
+    def resolve_preview(
+        self,
+        type_name: str,
+        rules: ResolveRules | Mapping[str, Any] | None = None,
+        *,
+        pairs: Any = None,
+        policy: Policy = None,
+        branch: str = MAIN,
+        base: str | None = None,
+        engine: str = "auto",
+        spark: Any = None,
+        partitions: int | None = None,
+        actor: Caller = None,
+    ) -> ResolvePreview:
+        """The clusters, the scores of pairs, and the changes that ``resolve`` would make. Nothing is written."""
+        from omnigraph.engine.resolve import run
+        from omnigraph.engine.resolve.choice import Engine
+
+        where = Engine(engine, spark, partitions)
+        request = run.Request(type_name, rules, pairs, policy, branch, base, where, lambda: self.embedder)
+        return run.preview(self._context, request)
 
     @logged("verify")
     def verify(

@@ -21,11 +21,15 @@ if TYPE_CHECKING:
     from omnigraph.exec.analytics.steps import Steps
     from omnigraph.exec.budget import Budget
     from omnigraph.exec.graph_view import GraphView
+    from omnigraph.exec.resolve.rules import ResolveRules
     from omnigraph.exec.shape.result_rows import ResultRows
     from omnigraph.query.ir import QueryIR
+    from omnigraph.schema.catalog import NodeType
     from omnigraph.storage.upkeep.work import Workers
+    from omnigraph.write.documents.parts import DocumentPart, DocumentWork, WorkedPart
     from omnigraph.write.merge.images import Sides
     from omnigraph.write.merge.parts import PartedMerge
+    from omnigraph.write.resolve.groups import Finder
     from omnigraph.write.upkeep.cleanup import Sweeper
 
 Session = Any
@@ -107,5 +111,29 @@ class Analyst(Protocol):
     ) -> AbstractContextManager[Steps]: ...
 
 
-class Cluster(QueryExecutor[Graph_contra], BulkLoader[Graph_contra], Maintainer, Analyst, Protocol[Graph_contra]):
+class Matchmaker(Protocol):
+    """Finds matching entities."""
+
+    def match_finder(
+        self, snapshot: Snapshot, node: NodeType, rules: ResolveRules, spark: Session, partitions: int | None
+    ) -> AbstractContextManager[Finder]: ...
+
+
+class DocumentWorkers(Protocol):
+    """Runs parts of the document pipeline."""
+
+    def run_documents(self, work: DocumentWork, parts: Sequence[DocumentPart], spark: Session) -> list[WorkedPart]: ...
+
+    def parallelism(self, spark: Session) -> int: ...
+
+
+class Cluster(
+    QueryExecutor[Graph_contra],
+    BulkLoader[Graph_contra],
+    Maintainer,
+    Analyst,
+    Matchmaker,
+    DocumentWorkers,
+    Protocol[Graph_contra],
+):
     """Everything that Spark does for the engine. The module ``omnigraph.spark.port`` implements it."""

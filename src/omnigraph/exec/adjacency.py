@@ -119,6 +119,11 @@ def sorted_set(keys: Rows) -> Rows:
     return ordered[keep]
 
 
+def is_ascending(keys: Rows) -> bool:
+    """True if every value is larger than the one before; then all are different."""
+    return bool((keys[1:] > keys[:-1]).all())
+
+
 def contains(known: Rows, keys: Integers) -> Mask:
     """A mask of the keys that are in the sorted array."""
     if not len(known):

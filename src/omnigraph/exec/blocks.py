@@ -1,4 +1,4 @@
-"""``not`` and ``maybe``: correlated inner blocks, evaluated once for all outer rows.
+"""``not``, ``exists`` and ``maybe``: correlated inner blocks, evaluated once for all outer rows.
 
 A block sees only the variables it mentions. Outer rows that agree on these have the same matches, so the block runs
 over the distinct combinations, and every match carries the number of its combination.
@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 import pyarrow as pa
 
-from omnigraph.exec.adjacency import Adjacency
+from omnigraph.exec.adjacency import Adjacency, is_ascending
 from omnigraph.exec.budget import Budget
 from omnigraph.exec.frame import Frame
 from omnigraph.exec.multiplicity import product
@@ -62,15 +62,19 @@ def _combinations(frame: Frame, mentioned: tuple[str, ...]) -> tuple[Frame, Rows
     if frame.length < 2 or len(seen.bindings) < len(mentioned):
         # Paths cannot be compared by row number; they are few, so every row is its own combination.
         return seen, np.arange(frame.length)
+    if len(mentioned) == 1 and is_ascending(seen.bindings[mentioned[0]]):
+        # A scan gives every row once.
+        return seen, np.arange(frame.length)
     groups, first = frame_groups(seen, mentioned)
     return (seen, np.arange(frame.length)) if len(first) == frame.length else (seen.take(first), groups)
 
 
-def without_matches(frame: Frame, matches: Matches) -> Frame:
-    """The outer rows without a match."""
-    absent = np.ones(int(matches.of_outer.max(initial=-1)) + 1, bool)
-    absent[matches.combination] = False
-    return frame.where(absent[matches.of_outer])
+def have_matches(matches: Matches) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
+    """For every outer row whether it has a match."""
+    present = np.zeros(int(matches.of_outer.max(initial=-1)) + 1, bool)
+    present[matches.combination] = True
+    found: np.ndarray[tuple[int], np.dtype[np.bool_]] = present[matches.of_outer]
+    return found
 
 
 def with_matches(operator: OptionalJoin, frame: Frame, matches: Matches, budget: Budget) -> Frame:

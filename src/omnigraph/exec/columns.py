@@ -16,8 +16,11 @@ import pyarrow as pa
 from omnigraph.core.lru import Lru
 from omnigraph.core.tables import TablePin
 from omnigraph.exec.adjacency import Rows
+from omnigraph.exec.coded.codes import Coded
+from omnigraph.exec.coded.columns import CodedColumns
 from omnigraph.storage.tables.columns_by_fragment import layout_of, read_parts
 from omnigraph.storage.tables.row_layout import Fragment, Layout
+from omnigraph.storage.tables.scan import take_rows
 from omnigraph.storage.tables.store import Store
 
 CACHED_BYTES_MAX = 512 * 1024 * 1024
@@ -35,6 +38,9 @@ SMALL_ROWS_MAX = 4096
 READ_ROWS_MAX = 2_000_000
 """Larger fragments are never read whole for a few rows."""
 
+SAMPLE_ROWS = 256
+"""Rows that the average size of a value is taken from."""
+
 Key = tuple[str, int, str]
 """Location, version and column of a pin; for a fragment: data file, field and an empty text."""
 
@@ -47,6 +53,8 @@ class Columns:
         # The location of a fragment's values: the cached column, and the offset in it.
         self._places: Lru[tuple[str, int], tuple[Key, int]] = Lru(CACHED_PARTS_MAX)
         self._takes: Lru[tuple[str, int], int] = Lru(CACHED_PARTS_MAX)
+        self._widths: Lru[tuple[str, int], float] = Lru(CACHED_PARTS_MAX)
+        self._coded = CodedColumns()
 
     @property
     def evictions(self) -> int:
@@ -72,6 +80,24 @@ class Columns:
         for part in layout.parts:
             self._places.put((part.data, layout.fields[name]), (key, part.start))
         return column
+
+    def codes(self, store: Store, pin: TablePin, name: str) -> Coded | None:
+        """The codes of a column by row number; None if it has too many values."""
+        return self._coded.get(store, pin, name, lambda: self.read(store, pin, name, remember=False))
+
+    def known_codes(self, pin: TablePin, name: str) -> Coded | None:
+        """The codes of a column that are cached for exactly this pin."""
+        return self._coded.known(pin, name)
+
+    def width(self, store: Store, pin: TablePin, name: str) -> float:
+        """The average bytes of a value, from a sample."""
+        key = (pin.location, layout_of(store, pin).fields[name])
+        known = self._widths.get(key)
+        if known is None:
+            rows = np.linspace(0, pin.rows - 1, min(pin.rows, SAMPLE_ROWS)).astype(np.int64)
+            known = take_rows(store, pin, rows, [name])[name].nbytes / max(len(rows), 1)
+            self._widths.put(key, known)
+        return known
 
     def _pieces(self, store: Store, pin: TablePin, layout: Layout, name: str) -> list[pa.Array]:
         field = layout.fields[name]

@@ -15,13 +15,13 @@ from omnigraph.exec.frame import BLOCK_MARK, Frame
 from omnigraph.exec.functions.casts import cast
 from omnigraph.exec.functions.kernels import KERNELS
 from omnigraph.exec.functions.rowwise import each
+from omnigraph.exec.functions.substrings import contains
 from omnigraph.exec.numbers import arithmetic, compare, is_member, list_holds
 from omnigraph.exec.search import Searcher
 from omnigraph.exec.tables import Rows, TableView
 from omnigraph.query import expressions as ir
 from omnigraph.query.variables import may_fail
-from omnigraph.rows.arrow_types import column_type
-from omnigraph.schema.types import PropertyType
+from omnigraph.rows.arrow_types import column_type, item_type
 from omnigraph.storage.index.indexes import Coverage
 
 Op = BinaryOperator
@@ -34,7 +34,7 @@ OUTPUT = f"{BLOCK_MARK}output"
 """Prefix of the columns that hold the columns of a result, by position."""
 
 _NO_TEXT = pa.scalar(None, pa.utf8())
-_PART_TESTS = {Op.STARTS_WITH: pc.starts_with, Op.ENDS_WITH: pc.ends_with, Op.CONTAINS: pc.match_substring}
+_PART_TESTS = {Op.STARTS_WITH: pc.starts_with, Op.ENDS_WITH: pc.ends_with, Op.CONTAINS: contains}
 _TEXT_TESTS = {Op.STARTS_WITH: str.startswith, Op.ENDS_WITH: str.endswith, Op.CONTAINS: str.__contains__}
 
 
@@ -77,7 +77,7 @@ class Evaluator:
                 return pc.if_else(pa.array(frame.bindings[expression.variable] >= 0), expression.name, _NO_TEXT)
             case ir.Item():
                 return frame.columns[f"{ITEM}{expression.variable}"]
-            case ir.PathValue():
+            case ir.Computed():
                 return frame.columns[f"{expression.variable}.{expression.part.value}"]
             case ir.ScoreColumn():
                 return frame.columns[f"#score{expression.number}"]
@@ -108,7 +108,7 @@ class Evaluator:
                 return self._call(expression, frame)
             case ir.Cast():
                 operand = expression.operand
-                return cast(self._value(operand, frame), operand.type.scalar, expression.type.scalar)
+                return cast(self._value(operand, frame), operand.type, expression.type)
             case ir.Case():
                 return self._case(expression, frame)
             case ir.Quantified():
@@ -149,7 +149,7 @@ class Evaluator:
     def _arithmetic(self, expression: ir.Arithmetic, frame: Frame) -> Any:
         left, right = self._value(expression.left, frame), self._value(expression.right, frame)
         try:
-            return arithmetic(expression.operator, left, right, column_type(PropertyType(expression.type.scalar)))
+            return arithmetic(expression.operator, left, right, item_type(expression.type))
         except pa.ArrowInvalid as error:
             raise InputError(f"arithmetic does not fit {expression.type.scalar.value}: {error}") from error
 

@@ -31,13 +31,14 @@ def fold(part: ir.Expr) -> ir.Expr:
 
 
 def _plain(value: pa.Array) -> ir.ConstantValue:
-    """The only value of an array, as a constant has it: dates as days, times as milliseconds, lists as tuples."""
+    """The only value of an array, as a constant has it: dates as days, times and durations as milliseconds,
+    lists as tuples."""
     if pa.types.is_list(value.type):
         items = value.flatten()
         return tuple(_plain(items.slice(place, 1)) for place in range(len(items))) if value[0].is_valid else None
-    if pa.types.is_date32(value.type):
+    if pa.types.is_date32(value.type) or pa.types.is_time32(value.type):
         value = value.cast(pa.int32())
-    elif pa.types.is_timestamp(value.type):
+    elif pa.types.is_timestamp(value.type) or pa.types.is_duration(value.type):
         value = value.cast(pa.int64())
     plain: ir.ConstantValue = value[0].as_py()
     return plain

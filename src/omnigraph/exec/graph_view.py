@@ -167,12 +167,14 @@ class GraphView:
         pins = self.pins(edge_name, pair)
         if visible is not None:
             return self._visible(pins, visible)
-        different = sorted_set(starts[starts >= 0])
         is_short = hops.low <= 1 and hops.high <= INDEXED_HOPS_MAX
         if not is_short or self.derived.traversal is Traversal.TOPOLOGY:
             return self.topology(edge_name, None, pair)
         is_forced = self.derived.traversal is Traversal.INDEXED
-        if not is_forced and (len(different) > INDEXED_STARTS_MAX or not self.prefers_index(pins)):
+        if not is_forced and not self.prefers_index(pins):
+            return self.topology(edge_name, None, pair)
+        different = sorted_set(starts[starts >= 0])
+        if not is_forced and len(different) > INDEXED_STARTS_MAX:
             return self.topology(edge_name, None, pair)
         if not is_forced:
             self.derived.topologies.request(pins)

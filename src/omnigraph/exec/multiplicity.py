@@ -15,12 +15,19 @@ from __future__ import annotations
 import numpy as np
 
 from omnigraph.errors import LimitExceeded
+from omnigraph.exec.adjacency import Integers
 from omnigraph.exec.tables import Rows
 
 EXACT_MAX = 2**53
 """Floats represent every integer up to here, and numpy sums floats by group much faster than integers."""
 
 ROWS_MAX = 2**63 - 1
+
+TALLIED_ROWS = 262_144
+"""Rows that are counted at a time."""
+
+TALLIED_MAX = 65_536
+"""Groups up to which rows are counted piece by piece: every piece adds up all groups."""
 
 
 def total(multiplicity: Rows | None, rows: int) -> int:
@@ -36,7 +43,7 @@ def total(multiplicity: Rows | None, rows: int) -> int:
 def sums(groups: Rows, multiplicity: Rows | None, count: int) -> Rows:
     """The sum of multiplicities per group; see the example above."""
     if multiplicity is None:
-        return np.bincount(groups, minlength=count).astype(np.int64, copy=False)
+        return tally(groups, count)
     everything = total(multiplicity, len(groups))
     if everything < EXACT_MAX:
         # bincount adds in floats: exact here, because no partial sum can exceed the total.
@@ -45,6 +52,17 @@ def sums(groups: Rows, multiplicity: Rows | None, count: int) -> Rows:
     added = np.zeros(count, np.int64)
     np.add.at(added, groups, multiplicity)
     return added
+
+
+def tally(groups: Integers, count: int) -> Rows:
+    """The number of rows per group."""
+    if groups.dtype == np.int64 or count > TALLIED_MAX:
+        return np.bincount(groups, minlength=count).astype(np.int64, copy=False)
+    # bincount widens its input to 64 bits: piece by piece that stays in the cache of the processor.
+    counts = np.zeros(count, np.int64)
+    for start in range(0, len(groups), TALLIED_ROWS):
+        counts += np.bincount(groups[start : start + TALLIED_ROWS], minlength=count)
+    return counts
 
 
 def product(left: Rows | None, right: Rows | None) -> Rows | None:

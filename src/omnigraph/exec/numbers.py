@@ -7,6 +7,7 @@ row.
 
 from __future__ import annotations
 
+from decimal import Decimal
 from typing import Any
 
 import numpy as np
@@ -14,7 +15,9 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from omnigraph.core.decimals import fitted
 from omnigraph.core.operators import BinaryOperator
+from omnigraph.exec.decimals import compare_decimals, decimal_arithmetic
 
 Op = BinaryOperator
 Mask = npt.NDArray[np.bool_]
@@ -35,6 +38,8 @@ _ANY_INTEGER = pa.decimal128(20, 0)
 def compare(operator: BinaryOperator, left: Any, right: Any) -> Any:
     """Comparison by value; null if either side is null."""
     types = pa.types
+    if left.type != right.type and (types.is_decimal(left.type) or types.is_decimal(right.type)):
+        return compare_decimals(operator, left, right, _COMPARE[operator])
     if types.is_boolean(left.type):
         left, right = pc.cast(left, pa.int8()), pc.cast(right, pa.int8())
     if types.is_integer(left.type) and types.is_floating(right.type):
@@ -98,6 +103,8 @@ def is_member(item: Any, values: pa.Array) -> Any:
 def _alike(item: Any, values: pa.Array) -> tuple[Any, pa.Array]:
     """Item and values in one type, without values that the item's type cannot represent."""
     types = pa.types
+    if types.is_decimal(item.type) or types.is_decimal(values.type):
+        return _alike_decimals(item, values)
     if types.is_integer(item.type) and types.is_integer(values.type):
         common = item.type if item.type == values.type else _common_integer(item.type, values.type)
         return pc.cast(item, common), pc.cast(values, common)
@@ -110,6 +117,19 @@ def _alike(item: Any, values: pa.Array) -> tuple[Any, pa.Array]:
             values = pa.array([float(value) for value in values.to_pylist() if float(value) == value], pa.float64())
         return one_zero(pc.cast(item, pa.float64())), one_zero(pc.cast(values, pa.float64()))
     return item, pc.cast(values, item.type)
+
+
+def _alike_decimals(item: Any, values: pa.Array) -> tuple[Any, pa.Array]:
+    """The same where one side is decimal: only values that the type of the item holds can equal it."""
+    if not pa.types.is_decimal(item.type):
+        numbers = [value for value in values.to_pylist() if value == value.to_integral_value()]
+        if pa.types.is_floating(item.type):
+            exact = [float(value) for value in values.to_pylist() if Decimal(float(value)) == value]
+            return one_zero(pc.cast(item, pa.float64())), pa.array(exact, pa.float64())
+        limits = np.iinfo(item.type.to_pandas_dtype())
+        return item, pa.array([int(value) for value in numbers if limits.min <= value <= limits.max], item.type)
+    found = [fitted(Decimal(value), (item.type.precision, item.type.scale)) for value in values.to_pylist()]
+    return item, pa.array([value for value in found if value is not None], item.type)
 
 
 def one_zero(values: Any) -> Any:
@@ -143,6 +163,8 @@ def arithmetic(operator: BinaryOperator, left: Any, right: Any, type_: pa.DataTy
 
     The remainder has the sign of the dividend, as in SQL.
     """
+    if pa.types.is_decimal(type_):
+        return decimal_arithmetic(operator, left, right, type_)
     exact = pa.types.is_integer(type_)
     left, right = pc.cast(left, type_, safe=exact), pc.cast(right, type_, safe=exact)
     match operator:

@@ -5,23 +5,27 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 import numpy as np
+import pyarrow as pa
 
 from omnigraph.core.profile import Profiler
-from omnigraph.exec.blocks import InnerBlocks, with_matches, without_matches
+from omnigraph.exec.blocks import InnerBlocks, have_matches, with_matches
 from omnigraph.exec.budget import Budget
 from omnigraph.exec.evaluate import Evaluator
 from omnigraph.exec.frame import Frame, stacked
 from omnigraph.exec.graph_view import GraphView
-from omnigraph.exec.nearest import closest, wanted_rows
-from omnigraph.exec.ranking import score
-from omnigraph.exec.scan import scan_rows
+from omnigraph.exec.rank.best import Wanted, best_rows, wanted_rows
+from omnigraph.exec.rank.ranking import score
+from omnigraph.exec.scan import scan_rows, scan_whole
 from omnigraph.exec.shape.order import bounds
 from omnigraph.exec.shape.partitions import ordered, rows_at_once
 from omnigraph.exec.shape.row_groups import collapse
 from omnigraph.exec.shape.shaped import FrameReader
+from omnigraph.exec.stages import FormerStages
 from omnigraph.exec.walk.counting import arrive, forget_walk
 from omnigraph.exec.walk.reach_counts import count_reached
 from omnigraph.exec.walk.traverse import expand_rows, shortest_rows
+from omnigraph.exec.whole.edges import is_every_edge
+from omnigraph.exec.whole.rows import Whole
 from omnigraph.query import expressions as ir
 from omnigraph.query.explain import describe
 from omnigraph.query.ir import (
@@ -29,6 +33,7 @@ from omnigraph.query.ir import (
     CrossJoin,
     Expand,
     Filter,
+    Mark,
     Operator,
     OptionalJoin,
     Outer,
@@ -37,10 +42,13 @@ from omnigraph.query.ir import (
     ShortestPath,
     Slice,
     Sort,
+    Stage,
     Union,
 )
 from omnigraph.query.liveness import Demand, Multiplicity, forgotten_walk, inner_demand, input_demand
 from omnigraph.query.variables import walk
+
+FOUND = ir.ComputedPart.FOUND.value
 
 
 @dataclass
@@ -58,9 +66,10 @@ class Runner:
 
     graph: GraphView
     budget: Budget
-    profiler: Profiler = field(default_factory=Profiler)
-    _wanted: tuple[Score, int] | None = None
-    """A ranking by distance whose first rows suffice for the query, and their number."""
+    profiler: Profiler
+    former: FormerStages
+    _wanted: Wanted | None = None
+    """A ranking whose first rows suffice for the query."""
     _blocks: InnerBlocks = field(default_factory=InnerBlocks)
     _chunks: dict[int, Chunk] = field(default_factory=dict)
     """The current chunk of scans that run in chunks, by the identity of the operator."""
@@ -80,20 +89,44 @@ class Runner:
             step.rows = made.length
         return made.kept(demand.variables, demand.reads)
 
+    def whole(self, operator: Operator, demand: Demand) -> Whole | None:
+        """The rows of an operator, if they are rows of one large table."""
+        match operator:
+            case Scan():
+                table = self.graph.node_table(operator.type_name)
+            case Expand() if is_every_edge(operator, demand):
+                table = self.graph.edge_table(operator.edge)
+            case _:
+                return None
+        if table.rows < self._tuning.whole_rows_min:
+            return None
+        if isinstance(operator, Expand) and not self.graph.topology(operator.edge).is_complete:
+            # Edges without a node are not matched.
+            return None
+        self.budget.check()
+        with self.profiler.step(operator, describe) as step:
+            found = scan_whole(table, *_scanned(operator), self.evaluator)
+            self._note()
+            step.rows = found.length
+        return found
+
     def _input(self, operator: Operator, demand: Demand) -> Frame:
         """The rows of the operator directly below."""
-        assert not isinstance(operator, Scan | Outer | CrossJoin | Union)
+        assert not isinstance(operator, Scan | Outer | CrossJoin | Union | Stage)
         return self.frame(operator.input, input_demand(operator, demand))
 
     def _noted(self, operator: Operator, demand: Demand) -> Frame:
         """The rows; records the indexes and access paths used as remarks."""
         made = self._rows(operator, demand)
+        self._note()
+        return made
+
+    def _note(self) -> None:
         for index in self.evaluator.uses:
             self.graph.remarks.append(str(index))
         self.graph.remarks.extend(self.evaluator.notes)
         self.evaluator.uses.clear()
         self.evaluator.notes.clear()
-        return made
 
     def _rows(self, operator: Operator, demand: Demand) -> Frame:
         match operator:
@@ -110,17 +143,19 @@ class Runner:
                 return self._cross(operator, demand)
             case Filter():
                 return self._filtered(operator, self._input(operator, demand))
-            case AntiJoin() | OptionalJoin():
+            case AntiJoin() | Mark() | OptionalJoin():
                 return self._joined(operator, demand)
             case Score():
                 frame = self._input(operator, demand)
-                if self._wanted is not None and self._wanted[0] is operator:
-                    frame = closest(operator, frame, self._wanted[1], self.evaluator.uses)
+                if self._wanted is not None and self._wanted.operator is operator:
+                    frame = best_rows(self._wanted, frame, self._searcher, self.evaluator.uses)
                 return score(operator, frame, self._searcher, self.evaluator.uses)
             case Sort():
                 return self._sorted(operator, demand, None)
             case Slice():
                 return self._slice(operator, demand)
+            case Stage():
+                return self.former.frame(operator, demand)
             case _:
                 raise AssertionError(f"{type(operator).__name__} does not give rows")
 
@@ -203,14 +238,16 @@ class Runner:
         self.budget.check(left.length * right.length, len(left.bindings) + len(right.bindings))
         return left.cross(right)
 
-    def _joined(self, operator: AntiJoin | OptionalJoin, demand: Demand) -> Frame:
+    def _joined(self, operator: AntiJoin | Mark | OptionalJoin, demand: Demand) -> Frame:
         frame = self._input(operator, demand)
         if isinstance(operator, OptionalJoin):
             frame = self._collapsed(frame, demand)
         wanted = inner_demand(operator, demand)
         matches = self._blocks.run(operator.inner, frame, lambda: self.frame(operator.inner, wanted))
         if isinstance(operator, AntiJoin):
-            return without_matches(frame, matches)
+            return frame.where(~have_matches(matches))
+        if isinstance(operator, Mark):
+            return frame.with_column(f"{operator.variable}.{FOUND}", pa.array(have_matches(matches)))
         return with_matches(operator, frame, matches, self.budget)
 
     def _expand(self, operator: Expand, demand: Demand) -> Frame:
@@ -259,6 +296,14 @@ class Runner:
         return collapse(frame, self._tuning.collapsed_rows_min, counted=is_counted)
 
 
+def _scanned(operator: Scan | Expand) -> tuple[str, ir.Expr | None]:
+    """The variable and predicate of a scan of nodes or of edges."""
+    if isinstance(operator, Scan):
+        return operator.variable, operator.predicate
+    assert operator.edge_variable is not None
+    return operator.edge_variable, operator.edge_predicate
+
+
 def _fetched(predicate: ir.Expr) -> list[ir.Expr]:
     """The properties that a predicate reads."""
     return [part for part in walk(predicate) if isinstance(part, ir.Property | ir.EntityId)]
@@ -269,7 +314,7 @@ def _pipeline(operator: Operator) -> list[Operator]:
     found = [operator]
     while not isinstance(operator, Scan):
         match operator:
-            case Expand() | ShortestPath() | Filter() | AntiJoin() | OptionalJoin():
+            case Expand() | ShortestPath() | Filter() | AntiJoin() | Mark() | OptionalJoin():
                 operator = operator.input
             case CrossJoin():
                 operator = operator.left

@@ -9,6 +9,8 @@ from omnigraph.exec.evaluate import Evaluator
 from omnigraph.exec.frame import Frame
 from omnigraph.exec.lookup import best_lookup, pushed
 from omnigraph.exec.tables import Rows, TableView
+from omnigraph.exec.whole.masks import held_mask
+from omnigraph.exec.whole.rows import Whole
 from omnigraph.query import expressions as ir
 from omnigraph.rows.keys import key_text
 from omnigraph.schema.catalog import NodeType
@@ -20,19 +22,36 @@ def scan_rows(table: TableView, variable: str, predicate: ir.Expr | None, evalua
         return table.live()
     if predicate == ir.FALSE or not table.rows:
         return np.zeros(0, np.int64)
-    conjuncts = predicate.operands if _is_conjunction(predicate) and isinstance(predicate, ir.Logic) else (predicate,)
-    rows, rest = _narrow(table, conjuncts, evaluator)
+    return _filtered(table, variable, *_narrow(table, variable, _conjuncts(predicate), evaluator), evaluator)
+
+
+def _filtered(
+    table: TableView, variable: str, rows: Rows, conjuncts: tuple[ir.Expr, ...], evaluator: Evaluator
+) -> Rows:
+    """The rows that satisfy all conjuncts, each evaluated on the rows that the ones before have left."""
     frame = Frame(len(rows), {variable: table}, {variable: rows})
-    for conjunct in rest:
+    for conjunct in conjuncts:
         frame = frame.where(evaluator.mask(conjunct, frame))
     return frame.bindings[variable]
 
 
-def _is_conjunction(predicate: ir.Expr) -> bool:
-    return isinstance(predicate, ir.Logic) and predicate.operator is BinaryOperator.AND
+def scan_whole(table: TableView, variable: str, predicate: ir.Expr | None, evaluator: Evaluator) -> Whole:
+    """The same rows, without numbers if they are all rows of the table."""
+    is_all = predicate in (None, ir.TRUE) and not len(table.layout.dead)
+    return Whole(variable, table, None if is_all else scan_rows(table, variable, predicate, evaluator))
 
 
-def _narrow(table: TableView, conjuncts: tuple[ir.Expr, ...], evaluator: Evaluator) -> tuple[Rows, tuple[ir.Expr, ...]]:
+def _conjuncts(predicate: ir.Expr) -> tuple[ir.Expr, ...]:
+    match predicate:
+        case ir.Logic(operator=BinaryOperator.AND, operands=operands):
+            return operands
+        case _:
+            return (predicate,)
+
+
+def _narrow(
+    table: TableView, variable: str, conjuncts: tuple[ir.Expr, ...], evaluator: Evaluator
+) -> tuple[Rows, tuple[ir.Expr, ...]]:
     """Rows found by the most selective conjunct that can be looked up, and the remaining conjuncts.
 
     Only one index is used: intersecting two takes longer than filtering the rows of one.
@@ -51,6 +70,10 @@ def _narrow(table: TableView, conjuncts: tuple[ir.Expr, ...], evaluator: Evaluat
             found = evaluator.matching(conjunct, table)
             rows = np.zeros(0, np.int64) if found is None else np.sort(found)
             return rows, tuple(other for other in conjuncts if other is not conjunct)
+    if table.rows >= table.store.tuning.whole_rows_min:
+        mask, rest = held_mask(table, variable, conjuncts, evaluator)
+        if mask is not None:
+            return np.flatnonzero(mask), rest
     if table.rows >= table.store.tuning.pushed_rows_min:
         for conjunct in conjuncts:
             comparison = pushed(table, conjunct)

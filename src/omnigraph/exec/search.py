@@ -8,6 +8,7 @@ change them. An index provides scores only if it covers exactly the live rows.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import cast
 
 import numpy as np
 import numpy.typing as npt
@@ -16,6 +17,7 @@ import pyarrow as pa
 from omnigraph.core.lru import Lru
 from omnigraph.errors import InputError
 from omnigraph.exec.tables import Rows, TableView
+from omnigraph.exec.vectors import VectorCache, measured
 from omnigraph.query import expressions as ir
 from omnigraph.storage.index.indexes import Coverage, IndexKind
 from omnigraph.storage.index.reads import search_text
@@ -23,9 +25,6 @@ from omnigraph.storage.index.text_index import TextIndex
 
 TEXT_INDEXES_MAX = 32
 """Text columns indexed in memory by one process."""
-
-MEASURED_ROWS = 512
-"""Vectors whose distances are computed together."""
 
 DEFAULT_EDITS = 2
 EDITS_MAX = 10
@@ -46,6 +45,7 @@ class Searcher:
 
     _indexes: Lru[tuple[str, int, str], TextIndex] = field(default_factory=lambda: Lru(TEXT_INDEXES_MAX))
     _rests: Lru[tuple[str, int, str], _Rest] = field(default_factory=lambda: Lru(TEXT_INDEXES_MAX))
+    vectors: VectorCache = field(default_factory=VectorCache)
 
     def _is_known(self, table: TableView, column: str) -> bool:
         return self._indexes.get((table.pin.location, table.pin.lance_version, column)) is not None
@@ -113,6 +113,23 @@ def text_of(expression: ir.Expr) -> str | None:
     return expression.value if isinstance(expression.value, str) else None
 
 
+def vector_of(expression: ir.Expr) -> tuple[float, ...] | None:
+    """The vector of a bound query; None if it is null."""
+    assert isinstance(expression, ir.Constant)
+    if expression.value is None:
+        return None
+    assert isinstance(expression.value, tuple), "texts were embedded"
+    return tuple(map(float, cast("tuple[float, ...]", expression.value)))
+
+
+def ranked_property(ranking: ir.Nearest | ir.Bm25) -> tuple[str, str]:
+    """The variable and property that a ranking reads."""
+    if isinstance(ranking, ir.Nearest):
+        return ranking.vector.variable, ranking.vector.name
+    assert isinstance(ranking.text, ir.Property)
+    return ranking.text.variable, ranking.text.name
+
+
 def edits_of(search: ir.Search) -> int | None:
     """The edit distance that a bound search allows; None if it is null."""
     if search.kind is not ir.SearchKind.FUZZY:
@@ -132,12 +149,6 @@ def distances(vectors: pa.Array, query: tuple[float, ...]) -> pa.Array:
     """L2 distances; null for a null vector."""
     missing = vectors.is_null().to_numpy(zero_copy_only=False)
     matrix = vectors.flatten().to_numpy(zero_copy_only=False).reshape(-1, len(query))
-    squares = np.empty(len(matrix), np.float64)
-    center = np.array(query, np.float64)
-    for start in range(0, len(matrix), MEASURED_ROWS):
-        # Converting a few rows at a time keeps the doubles in the CPU cache and bounds the memory.
-        offsets = matrix[start : start + MEASURED_ROWS] - center
-        np.einsum("ij,ij->i", offsets, offsets, out=squares[start : start + MEASURED_ROWS])
-    measured = np.zeros(len(vectors), np.float32)
-    measured[~missing] = np.sqrt(squares)
-    return pa.array(measured, mask=missing)
+    found = np.zeros(len(vectors), np.float32)
+    found[~missing] = measured(matrix, np.array(query, np.float64))
+    return pa.array(found, mask=missing)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from weakref import WeakMethod
 
 import numpy as np
 import pyarrow as pa
@@ -20,6 +21,8 @@ from omnigraph.exec.shape.partitions import different, ordered, rows_at_once
 from omnigraph.exec.shape.result_rows import ResultRows
 from omnigraph.exec.shape.row_groups import collapse
 from omnigraph.exec.shape.shaped import FrameReader, Shaped, taken
+from omnigraph.exec.stages import FormerStages
+from omnigraph.exec.whole.groups import WholeGroup
 from omnigraph.query import expressions as ir
 from omnigraph.query.explain import describe
 from omnigraph.query.ir import Column, Distinct, Filter, Group, Operator, Project, QueryIR, Slice, Sort, SortKey, Union
@@ -41,7 +44,16 @@ class Shaper:
 
     def __post_init__(self) -> None:
         self._tuning = self.graph.store.tuning
-        self._runner = Runner(self.graph, self.budget, self.profiler)
+        shape = WeakMethod(self._shaped)
+
+        def shaped(operator: Operator, columns: tuple[Column, ...]) -> Shaped:
+            # Weak: a cycle would keep the rows of a query in memory until the garbage collector runs.
+            alive = shape()
+            assert alive is not None, "rows are made while the query runs"
+            return alive(operator, columns)
+
+        former = FormerStages(self.graph, shaped)
+        self._runner = Runner(self.graph, self.budget, self.profiler, former)
 
     def run(self, query: QueryIR) -> ResultRows:
         """The result, one column per projection. Columns of a large result are read lazily."""
@@ -80,19 +92,18 @@ class Shaper:
                 reads = [reader.read(column.expression) for column in operator.columns]
                 return Shaped(reads, np.arange(reader.frame.length), reader.frame.nbytes, reader)
             case Project():
-                return self._projected(operator, under_distinct=False)
+                return self._projected(operator, self._runner.frame(operator.input, shaped_demand(operator)))
             case Group() if is_shaped(operator.input):
                 reader = self._over(self._shaped(operator.input, columns))
                 return group(operator, reader.frame, self._runner.evaluator, self._tuning)
             case Group():
-                frame = self._runner.frame(operator.input, shaped_demand(operator))
-                return group(operator, frame, self._runner.evaluator, self._tuning)
+                return self._grouped(operator)
             case Distinct(input=Project() as projection):
                 self.budget.check()
                 with self.profiler.step(projection, describe) as step:
-                    below = self._projected(projection, under_distinct=True)
+                    below, is_distinct = self._under_distinct(projection)
                     step.rows = below.length
-                return self._different(below, columns)
+                return below if is_distinct else self._different(below, columns)
             case Filter():
                 return self._filtered(self._shaped(operator.input, columns), operator.predicate)
             case Distinct():
@@ -106,10 +117,27 @@ class Shaper:
             case _:
                 raise AssertionError(f"{type(operator).__name__} does not stand above a projection")
 
-    def _projected(self, operator: Project, *, under_distinct: bool) -> Shaped:
-        frame = self._runner.frame(operator.input, shaped_demand(operator, under_distinct=under_distinct))
-        if under_distinct:
-            frame = collapse(frame, self._tuning.collapsed_rows_min, counted=False)
+    def _grouped(self, operator: Group) -> Shaped:
+        demand = shaped_demand(operator)
+        whole = self._runner.whole(operator.input, demand)
+        plan = None if whole is None else WholeGroup.of(operator.columns, whole, self.budget)
+        if plan is not None:
+            return plan.shaped(self._runner.evaluator)
+        frame = self._runner.frame(operator.input, demand) if whole is None else whole.frame()
+        return group(operator, frame, self._runner.evaluator, self._tuning)
+
+    def _under_distinct(self, operator: Project) -> tuple[Shaped, bool]:
+        """The rows of a projection, and whether they are already distinct: groups without aggregates are."""
+        demand = shaped_demand(operator, under_distinct=True)
+        whole = self._runner.whole(operator.input, demand)
+        plan = None if whole is None else WholeGroup.of(operator.columns, whole, self.budget)
+        if plan is not None:
+            return plan.shaped(self._runner.evaluator), True
+        frame = self._runner.frame(operator.input, demand) if whole is None else whole.frame()
+        frame = collapse(frame, self._tuning.collapsed_rows_min, counted=False)
+        return self._projected(operator, frame), False
+
+    def _projected(self, operator: Project, frame: Frame) -> Shaped:
         reader = FrameReader(frame, self._runner.evaluator)
         reads = [reader.read(column.expression) for column in operator.columns]
         return Shaped(reads, np.arange(frame.length), frame.nbytes, reader)

@@ -17,7 +17,8 @@ import pyarrow.compute as pc
 
 from omnigraph.core.tables import TablePin
 from omnigraph.exec.adjacency import contains
-from omnigraph.exec.columns import Columns, Spread
+from omnigraph.exec.coded.codes import Coded, is_codable
+from omnigraph.exec.columns import CACHED_BYTES_MAX, Columns, Spread
 from omnigraph.exec.id_map import IdMaps, hash_text
 from omnigraph.rows.arrow_types import Entity, table_schema
 from omnigraph.rows.ends.references import shown_types
@@ -40,6 +41,9 @@ MAPPED_IDS_MAX = 2_000
 
 GATHERED_MAX = 100_000
 """Rows gathered fragment by fragment; for more the column is concatenated first."""
+
+HELD_BYTES_MAX = CACHED_BYTES_MAX // 4
+"""Largest column, in bytes, that a filter or an aggregate keeps in memory; others would push each other out."""
 
 TAIL_ROWS_MAX = 50_000
 """Uncovered rows up to which an index is used: scanning them takes a millisecond or two."""
@@ -91,6 +95,26 @@ class TableView:
         if not self.size:
             return pa.nulls(0, self.schema.field(name).type)
         return self.columns.read(self.store, self.pin, name)
+
+    def codes(self, name: str) -> Coded | None:
+        """The codes of a column by row number, arbitrary at deleted rows; None if it has too many values."""
+        if not self.size or not is_codable(self.schema.field(name).type):
+            return None
+        return self.columns.codes(self.store, self.pin, name)
+
+    def is_held(self, name: str) -> bool:
+        """True if a whole column is in memory, or small enough to be kept there once it is read."""
+        if self.columns.known(self.pin, name) is not None:
+            return True
+        return is_short(self.schema.field(name).type) and self.width(name) * self.size <= HELD_BYTES_MAX
+
+    def width(self, name: str) -> float:
+        """The average bytes of a value."""
+        try:
+            return float(self.schema.field(name).type.bit_width / 8)
+        except ValueError:
+            # Texts and lists have no fixed width.
+            return self.columns.width(self.store, self.pin, name)
 
     def live_column(self, name: str) -> pa.Array:
         """A whole column by row number, null at deleted rows."""

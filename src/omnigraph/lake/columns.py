@@ -5,6 +5,8 @@
 | ``U32`` | 64-bit integer |
 | ``U64`` | ``decimal(20, 0)`` |
 | ``DateTime`` | timestamp in microseconds, UTC |
+| ``Time`` | text: Delta has no times of day |
+| ``Duration`` | 64-bit integer of milliseconds |
 | ``Blob`` | binary |
 | ``Vector(n)`` | list of 32-bit floats |
 
@@ -36,4 +38,8 @@ def _lake_type(kind: pa.DataType) -> pa.DataType:
         return pa.decimal128(DIGITS, 0)
     if types.is_timestamp(kind):
         return pa.timestamp("us", kind.tz)
+    if types.is_time(kind):
+        return pa.utf8()
+    if types.is_duration(kind):
+        return pa.int64()
     return pa.binary() if types.is_large_binary(kind) else kind

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from math import isinf
 
+from omnigraph.core.decimals import DIGITS_MAX
 from omnigraph.core.limits import (
     EXPRESSION_OPERATORS_MAX,
     NESTING_MAX,
@@ -252,12 +253,17 @@ def describe(token: Token) -> str:
 
 _FAMILIAR_TYPES = {
     **dict.fromkeys(("int", "integer", "number"), "`I32` or `I64`"),
-    **dict.fromkeys(("float", "real", "decimal", "numeric"), "`F64` or `F32`"),
+    **dict.fromkeys(("float", "real"), "`F64` or `F32`"),
+    **dict.fromkeys(("decimal", "numeric", "money", "bigdecimal"), "`Decimal(10, 2)`"),
     **dict.fromkeys(("long", "bigint"), "`I64`"),
     **dict.fromkeys(("double",), "`F64`"),
-    **dict.fromkeys(("str", "text", "varchar", "uuid", "json", "char"), "`String`"),
+    **dict.fromkeys(("str", "text", "varchar", "char"), "`String`"),
+    **dict.fromkeys(("uuid", "guid"), "`Uuid`"),
+    **dict.fromkeys(("json", "jsonb", "object", "map", "struct", "any", "variant"), "`Json`"),
+    **dict.fromkeys(("time", "localtime"), "`Time`"),
+    **dict.fromkeys(("duration", "interval", "timedelta"), "`Duration`"),
     **dict.fromkeys(("boolean",), "`Bool`"),
-    **dict.fromkeys(("timestamp", "time", "instant"), "`DateTime`"),
+    **dict.fromkeys(("timestamp", "instant"), "`DateTime`"),
     **dict.fromkeys(("bytes", "binary", "bytea"), "`Blob`"),
     **dict.fromkeys(("list", "array"), "a list, as in `[String]`"),
     **dict.fromkeys(("embedding",), "`Vector(384)`"),
@@ -271,9 +277,13 @@ def parse_type(cursor: Cursor, *, allow_enum: bool) -> TypeRef:
     is_list = False
     dimension: int | None = None
     enum_values: tuple[str, ...] | None = None
+    digits: tuple[int, int] | None = None
     if cursor.take("["):
         is_list = True
+        if cursor.token.text == "Json":
+            raise cursor.problem("expected the items of a list", "a Json value may be an array itself: write `Json`")
         name = _scalar_name(cursor)
+        digits = _digits(cursor) if name == "Decimal" else None
         hint = f"the list is optional, not its items: `[{name}]?`" if cursor.at("?") else None
         cursor.expect("]", "after the item type of a list", hint)
     elif cursor.at("enum") and allow_enum:
@@ -282,10 +292,11 @@ def parse_type(cursor: Cursor, *, allow_enum: bool) -> TypeRef:
         name, dimension = "Vector", _dimension(cursor)
     else:
         name = _scalar_name(cursor)
+        digits = _digits(cursor) if name == "Decimal" else None
         if cursor.at("[") and cursor.peek().text == "]":
             raise cursor.problem("expected the end of the type", f"a list is written `[{name}]`")
     nullable = cursor.take("?")
-    return TypeRef(name, cursor.since(start), is_list, nullable, dimension, enum_values)
+    return TypeRef(name, cursor.since(start), is_list, nullable, dimension, enum_values, digits)
 
 
 def _scalar_name(cursor: Cursor) -> str:
@@ -329,3 +340,16 @@ def _dimension(cursor: Cursor) -> int:
         raise SyntaxProblem("the dimension of a vector must be greater than zero", start)
     cursor.expect(")", "after the dimension")
     return dimension
+
+
+def _digits(cursor: Cursor) -> tuple[int, int]:
+    """``(10, 2)`` behind ``Decimal``; without the second number there are no digits behind the point."""
+    cursor.expect("(", "after `Decimal`: it names its digits and those behind the point, as in `Decimal(10, 2)`")
+    start = cursor.token.span
+    precision = cursor.integer("the number of digits", DIGITS_MAX)
+    scale = cursor.integer("the digits behind the point", DIGITS_MAX) if cursor.take(",") else 0
+    cursor.expect(")", "after the digits")
+    if precision == 0 or scale > precision:
+        message = f"a decimal has 1 to {DIGITS_MAX} digits, and at most as many behind the point"
+        raise SyntaxProblem(message, cursor.since(start))
+    return precision, scale

@@ -9,25 +9,36 @@ from omnigraph.lang.gq_expression_ast import (
     Aggregate,
     AliasRef,
     Binary,
+    Binding,
     Branch,
     Call,
     Case,
     Cast,
+    Clause,
+    Exists,
     Expr,
+    Filter,
+    Hops,
     Index,
     IsNull,
     ListLiteral,
     Literal,
     LiteralKind,
+    MaybeBlock,
+    Member,
     Negate,
     Not,
+    NotBlock,
     PropertyAccess,
+    PropertyMatch,
     Quantified,
     Slice,
     Star,
+    Traversal,
     Variable,
     children,
     is_entity,
+    walk,
     with_children,
 )
 from omnigraph.lang.source import Span
@@ -46,6 +57,7 @@ __all__ = [
     "Cast",
     "Clause",
     "Delete",
+    "Exists",
     "Expr",
     "Filter",
     "ForEach",
@@ -58,6 +70,7 @@ __all__ = [
     "LiteralKind",
     "Matched",
     "MaybeBlock",
+    "Member",
     "MutationBody",
     "Name",
     "Negate",
@@ -80,86 +93,9 @@ __all__ = [
     "Variable",
     "children",
     "is_entity",
+    "walk",
     "with_children",
 ]
-
-
-@dataclass(frozen=True, slots=True)
-class PropertyMatch:
-    """``property: value`` inside the braces of a binding."""
-
-    property: Name
-    value: Expr
-    span: Span = field(compare=False)
-
-
-@dataclass(frozen=True, slots=True)
-class Binding:
-    """``$variable: Type { ... }``."""
-
-    variable: Variable
-    type_name: Name
-    matches: tuple[PropertyMatch, ...]
-    span: Span = field(compare=False)
-
-
-@dataclass(frozen=True, slots=True)
-class Hops:
-    """``{low,high}``; ``high`` is None if left open, which the checker reports."""
-
-    low: int
-    high: int | None
-    span: Span = field(compare=False)
-
-
-@dataclass(frozen=True, slots=True)
-class Traversal:
-    """``$a edge{1,3} $b``, with ``$e:`` before the edge to bind it and ``<edge>`` for both directions.
-
-    ``$a <$e> $b`` is an edge of any type; the name of its edge is empty. With ``shortest`` the variable before the
-    colon binds the path instead of an edge.
-    """
-
-    left: Variable
-    edge: Name
-    right: Variable
-    edge_variable: Variable | None
-    undirected: bool
-    hops: Hops | None
-    shortest: bool
-    span: Span = field(compare=False)
-
-    @property
-    def is_any(self) -> bool:
-        """True for ``$a <$e> $b``, an edge of any type."""
-        return not self.edge.text
-
-
-@dataclass(frozen=True, slots=True)
-class Filter:
-    """A filter clause: any expression of type Bool."""
-
-    predicate: Expr
-    span: Span = field(compare=False)
-
-
-@dataclass(frozen=True, slots=True)
-class NotBlock:
-    """``not { ... }``."""
-
-    clauses: tuple[Clause, ...]
-    span: Span = field(compare=False)
-
-
-@dataclass(frozen=True, slots=True)
-class MaybeBlock:
-    """``maybe { ... }``: an optional match."""
-
-    clauses: tuple[Clause, ...]
-    span: Span = field(compare=False)
-
-
-Clause = Binding | Traversal | Filter | NotBlock | MaybeBlock
 
 
 @dataclass(frozen=True, slots=True)
@@ -192,7 +128,10 @@ class OrderKey:
 
 @dataclass(frozen=True, slots=True)
 class ReadBody:
-    """``match {} return {} having {} order {} limit n offset m``; a parameter may stand for the numbers."""
+    """``match {} return {} having {} order {} limit n offset m``; a parameter may stand for the numbers.
+
+    Behind ``then`` it is a stage that starts from the rows of the ``former`` read, and may have no clauses.
+    """
 
     clauses: tuple[Clause, ...]
     projections: tuple[Projection, ...]
@@ -206,11 +145,17 @@ class ReadBody:
     """Further reads whose rows are added; order, limit and offset belong to all of them."""
     keeps_duplicates: bool = False
     """``union all`` instead of ``union``."""
+    former: ReadBody | None = None
+
+    @property
+    def stages(self) -> tuple[ReadBody, ...]:
+        """The stages in the order in which they run; this read is the last one."""
+        return (self,) if self.former is None else (*self.former.stages, self)
 
 
 @dataclass(frozen=True, slots=True)
 class Assignment:
-    """``property: value`` in an insert or update.
+    """``property: value`` in an insert or update; in an update also ``property.member[0]: value`` of a JSON value.
 
     With ``node_type`` it is ``to: { type: "Post", id: "7" }``: the node at an end of an edge, whose id is the value.
     """
@@ -218,6 +163,7 @@ class Assignment:
     property: Name
     value: Expr
     span: Span = field(compare=False)
+    path: tuple[str | int, ...] = ()
     node_type: Expr | None = None
 
 

@@ -1,4 +1,4 @@
-"""Calls in ``.gq`` expressions: functions, aggregates, ``cast``, ``case``, and ``any`` and ``all`` over a list.
+"""Variables and calls in ``.gq`` expressions: functions, aggregates, ``cast``, ``case``, ``any`` and ``all``.
 
 Each parser gets the parser of whole expressions as an argument, because expressions and calls contain each other.
 """
@@ -65,6 +65,14 @@ _FAMILIAR: Final = {
 """Functions of other languages, in lower case, with the one to use."""
 
 Parse = Callable[[Cursor], Expr]
+
+
+def parse_variable(cursor: Cursor, wanted: str) -> Variable:
+    """``$name``."""
+    if cursor.token.kind is Kind.WORD:
+        raise cursor.problem(f"expected {wanted}", f"a variable starts with a dollar sign: `${cursor.token.text}`")
+    token = cursor.expect_kind(Kind.VARIABLE, wanted)
+    return Variable(token.text[1:], token.span)
 
 
 def parse_called(cursor: Cursor, parse: Parse) -> Expr:
@@ -138,6 +146,8 @@ def _unknown(cursor: Cursor, token: Token) -> SyntaxProblem:
     familiar = _FAMILIAR.get(token.text.lower().replace("_", ""), _FAMILIAR.get(token.text.lower()))
     if token.text in _QUANTIFIERS:
         hint: str | None = f"write `{token.text}($item in list where ...)`"
+    elif token.text == "exists":
+        hint = "a pattern stands in braces: `exists { $p knows $f }`; a value is tested with `is not null`"
     elif familiar == "cast":
         hint = "write `cast(value as Type)`, such as `cast($p.age as String)`"
     else:
@@ -161,8 +171,7 @@ def _quantified(cursor: Cursor, parse: Parse) -> Quantified:
     start = cursor.token.span
     quantifier = _QUANTIFIERS[cursor.advance().text]
     cursor.advance()
-    named = cursor.advance()
-    variable = Variable(named.text[1:], named.span)
+    variable = parse_variable(cursor, "the variable of an item")
     cursor.expect("in", "after the variable of an item")
     items = parse(cursor)
     cursor.expect("where", f"after the list, as in `{quantifier.value}($item in list where $item > 0)`")

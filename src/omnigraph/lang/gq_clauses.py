@@ -1,6 +1,7 @@
 """Clauses of a ``match`` block in ``.gq``: bindings, traversals, filters, ``not`` and ``maybe``.
 
-Also owns the error recovery of blocks: a broken element is reported and skipped up to the next one.
+Also owns the error recovery of blocks: a broken element is reported and skipped up to the next one. The parser of
+expressions is an argument, because expressions and clauses contain each other.
 """
 
 from __future__ import annotations
@@ -11,7 +12,8 @@ from typing import TypeVar
 from omnigraph.core.limits import INTEGER_LITERAL_MAX
 from omnigraph.core.operators import BinaryOperator
 from omnigraph.lang.cursor import Cursor, SyntaxProblem
-from omnigraph.lang.gq_ast import (
+from omnigraph.lang.gq_calls import Parse, parse_variable
+from omnigraph.lang.gq_expression_ast import (
     AliasRef,
     Binding,
     Clause,
@@ -23,12 +25,12 @@ from omnigraph.lang.gq_ast import (
     Traversal,
     Variable,
 )
-from omnigraph.lang.gq_expressions import parse_expression, parse_variable
 from omnigraph.lang.lexer import Kind, Token
 from omnigraph.lang.source import Span
 from omnigraph.lang.syntax import Name
 
 _BLOCKS = ("not", "maybe")
+_STARTS = (*_BLOCKS, "exists")
 _OPERATORS = frozenset(operator.value for operator in BinaryOperator)
 NOT_A_CLAUSE = {"where": "filters are clauses of their own, without `where`"}
 """Keywords of other languages: no clause starts with them."""
@@ -73,14 +75,15 @@ def parse_block(
                 cursor.advance()
             cursor.skip_to(is_anchor, at_query, since=before)
     if not parts and not failed:
-        raise SyntaxProblem(f"a `{name}` block must not be empty", cursor.previous_span)
+        article = "an" if name == "exists" else "a"
+        raise SyntaxProblem(f"{article} `{name}` block must not be empty", cursor.previous_span)
     return tuple(parts)
 
 
-def parse_clauses(cursor: Cursor, name: str) -> tuple[Clause, ...]:
+def parse_clauses(cursor: Cursor, name: str, parse: Parse) -> tuple[Clause, ...]:
     """The clauses of a block after its opening brace, up to and including the closing brace."""
     with cursor.nested():
-        return parse_block(cursor, _clause, _at_clause_boundary, _at_return, name)
+        return parse_block(cursor, lambda at: _clause(at, parse), _at_clause_boundary, _at_return, name)
 
 
 def _at_return(cursor: Cursor) -> bool:
@@ -94,7 +97,7 @@ def at_operand(cursor: Cursor) -> bool:
 
 
 def _at_clause_boundary(cursor: Cursor) -> bool:
-    starts = cursor.token.text in _BLOCKS and cursor.peek().text == "{"
+    starts = cursor.token.text in _STARTS and cursor.peek().text == "{"
     if at_operand(cursor):
         starts = False
     elif cursor.token.kind is Kind.VARIABLE:
@@ -105,17 +108,17 @@ def _at_clause_boundary(cursor: Cursor) -> bool:
     return starts or cursor.at("}") or _at_return(cursor)
 
 
-def _clause(cursor: Cursor) -> Clause:
+def _clause(cursor: Cursor, parse: Parse) -> Clause:
     start = cursor.token.span
     following = cursor.peek()
     if cursor.token.text in _BLOCKS and following.text == "{":
         word = cursor.advance().text
         cursor.advance()
-        clauses = parse_clauses(cursor, word)
+        clauses = parse_clauses(cursor, word, parse)
         return (NotBlock if word == "not" else MaybeBlock)(clauses, cursor.since(start))
     if cursor.token.kind is Kind.VARIABLE:
         if following.text == ":" and following.kind is Kind.PUNCTUATION:
-            return _binding(cursor)
+            return _binding(cursor, parse)
         if _at_traversal(cursor):
             return _traversal(cursor)
     if cursor.at(","):
@@ -124,7 +127,7 @@ def _clause(cursor: Cursor) -> Clause:
         raise cursor.problem("expected a clause", NOT_A_CLAUSE[cursor.token.text])
     if cursor.at("not") and following.kind is Kind.VARIABLE and _at_traversal(cursor, 1):
         raise cursor.problem("expected a clause", "the absence of an edge is a block: `not { $a edge $b }`")
-    predicate = parse_expression(cursor)
+    predicate = parse(cursor)
     if isinstance(predicate, AliasRef):
         message = f"the name `{predicate.name.text}` alone is not a clause"
         raise SyntaxProblem(message, predicate.span, _clause_hint(cursor, predicate))
@@ -132,6 +135,7 @@ def _clause(cursor: Cursor) -> Clause:
 
 
 _FOREIGN_CONDITIONS = {
+    "exists": "`exists` takes a block, `exists { $p knows $f }`",
     "not": "`not` takes a block, `not { ... }`, or a condition, `not $p.active`",
     "like": "write `contains`, `starts_with` or `search(...)`",
     "between": "write two comparisons joined with `and`",
@@ -151,7 +155,7 @@ def _clause_hint(cursor: Cursor, alone: AliasRef) -> str:
     return _FOREIGN_CONDITIONS.get(name, usual)
 
 
-def _binding(cursor: Cursor) -> Binding:
+def _binding(cursor: Cursor, parse: Parse) -> Binding:
     start = cursor.token.span
     variable = parse_variable(cursor, "a variable")
     cursor.advance()
@@ -159,21 +163,21 @@ def _binding(cursor: Cursor) -> Binding:
     matches: list[PropertyMatch] = []
     if cursor.take("{"):
         while not cursor.at("}"):
-            matches.append(_property_match(cursor))
+            matches.append(_property_match(cursor, parse))
             if not cursor.take(","):
                 break
         cursor.expect("}", "after the property matches", "property matches are separated by commas")
     return Binding(variable, type_name, tuple(matches), cursor.since(start))
 
 
-def _property_match(cursor: Cursor) -> PropertyMatch:
+def _property_match(cursor: Cursor, parse: Parse) -> PropertyMatch:
     start = cursor.token.span
     name = cursor.name("a property")
     cursor.expect(":", "between a property and its value", _colon_hint(cursor))
     if cursor.at("null"):
         hint = "null equals nothing; use a filter in `match`: `$x.property is null`"
         raise cursor.problem("expected a value", hint)
-    value = parse_expression(cursor)
+    value = parse(cursor)
     return PropertyMatch(name, value, cursor.since(start))
 
 
@@ -190,6 +194,9 @@ def _at_traversal(cursor: Cursor, ahead: int = 0) -> bool:
         return (_is_edge_word(second) or second.kind is Kind.VARIABLE) and third.text == ">"
     if not _is_edge_word(first):
         return False
+    if first.text == "exists" and second.text == "{":
+        # `$flag exists { ... }` are two clauses; hop bounds start with a number.
+        return third.kind is Kind.INTEGER
     return second.kind is Kind.VARIABLE or second.text == "{"
 
 

@@ -1,8 +1,8 @@
-"""The expressions of the syntax tree of a ``.gq`` file."""
+"""The expressions and clauses of the syntax tree of a ``.gq`` file, which contain each other."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from enum import Enum
 from typing import assert_never
@@ -169,6 +169,15 @@ class Cast:
 
 
 @dataclass(frozen=True, slots=True)
+class Member:
+    """``operand.name``: a member of a JSON value."""
+
+    operand: Expr
+    name: Name
+    span: Span = field(compare=False)
+
+
+@dataclass(frozen=True, slots=True)
 class Index:
     """``list[index]``."""
 
@@ -198,6 +207,14 @@ class Quantified:
     span: Span = field(compare=False)
 
 
+@dataclass(frozen=True, slots=True)
+class Exists:
+    """``exists { ... }``: true if the clauses have a match."""
+
+    clauses: tuple[Clause, ...]
+    span: Span = field(compare=False)
+
+
 Expr = (
     Literal
     | ListLiteral
@@ -213,18 +230,98 @@ Expr = (
     | Not
     | Case
     | Cast
+    | Member
     | Index
     | Slice
     | Quantified
+    | Exists
 )
 
 
+@dataclass(frozen=True, slots=True)
+class PropertyMatch:
+    """``property: value`` inside the braces of a binding."""
+
+    property: Name
+    value: Expr
+    span: Span = field(compare=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Binding:
+    """``$variable: Type { ... }``."""
+
+    variable: Variable
+    type_name: Name
+    matches: tuple[PropertyMatch, ...]
+    span: Span = field(compare=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Hops:
+    """``{low,high}``; ``high`` is None if left open, which the checker reports."""
+
+    low: int
+    high: int | None
+    span: Span = field(compare=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Traversal:
+    """``$a edge{1,3} $b``, with ``$e:`` before the edge to bind it and ``<edge>`` for both directions.
+
+    ``$a <$e> $b`` is an edge of any type; the name of its edge is empty. With ``shortest`` the variable before the
+    colon binds the path instead of an edge.
+    """
+
+    left: Variable
+    edge: Name
+    right: Variable
+    edge_variable: Variable | None
+    undirected: bool
+    hops: Hops | None
+    shortest: bool
+    span: Span = field(compare=False)
+
+    @property
+    def is_any(self) -> bool:
+        """True for ``$a <$e> $b``, an edge of any type."""
+        return not self.edge.text
+
+
+@dataclass(frozen=True, slots=True)
+class Filter:
+    """A filter clause: any expression of type Bool."""
+
+    predicate: Expr
+    span: Span = field(compare=False)
+
+
+@dataclass(frozen=True, slots=True)
+class NotBlock:
+    """``not { ... }``."""
+
+    clauses: tuple[Clause, ...]
+    span: Span = field(compare=False)
+
+
+@dataclass(frozen=True, slots=True)
+class MaybeBlock:
+    """``maybe { ... }``: an optional match."""
+
+    clauses: tuple[Clause, ...]
+    span: Span = field(compare=False)
+
+
+Clause = Binding | Traversal | Filter | NotBlock | MaybeBlock
+
+
 def children(expression: Expr) -> tuple[Expr, ...]:
-    """The direct subexpressions, in the order of the text."""
+    """The direct subexpressions, in the order of the text. A block is a pattern and none of them."""
     match expression:
         case Binary(_, left, right):
             return (left, right)
-        case Negate(operand) | IsNull(operand) | Not(operand) | Cast(operand):
+        case Negate(operand) | IsNull(operand) | Not(operand) | Cast(operand) | Member(operand):
             return (operand,)
         case ListLiteral(items):
             return items
@@ -241,10 +338,17 @@ def children(expression: Expr) -> tuple[Expr, ...]:
             return tuple(part for part in (operand, start, stop) if part is not None)
         case Quantified(_, _, items, predicate):
             return (items, predicate)
-        case Literal() | Variable() | PropertyAccess() | AliasRef() | Star():
+        case Literal() | Variable() | PropertyAccess() | AliasRef() | Star() | Exists():
             return ()
         case _:
             assert_never(expression)
+
+
+def walk(expression: Expr) -> Iterator[Expr]:
+    """The expression and all subexpressions, in pre-order."""
+    yield expression
+    for part in children(expression):
+        yield from walk(part)
 
 
 def with_children(expression: Expr, change: Callable[[Expr], Expr]) -> Expr:
@@ -252,7 +356,7 @@ def with_children(expression: Expr, change: Callable[[Expr], Expr]) -> Expr:
     match expression:
         case Binary():
             return replace(expression, left=change(expression.left), right=change(expression.right))
-        case Negate() | IsNull() | Not() | Cast():
+        case Negate() | IsNull() | Not() | Cast() | Member():
             return replace(expression, operand=change(expression.operand))
         case ListLiteral():
             return replace(expression, items=tuple(map(change, expression.items)))
@@ -278,7 +382,7 @@ def with_children(expression: Expr, change: Callable[[Expr], Expr]) -> Expr:
             return replace(expression, operand=change(expression.operand), start=bounds[0], stop=bounds[1])
         case Quantified():
             return replace(expression, items=change(expression.items), predicate=change(expression.predicate))
-        case Literal() | Variable() | PropertyAccess() | AliasRef() | Star():
+        case Literal() | Variable() | PropertyAccess() | AliasRef() | Star() | Exists():
             return expression
         case _:
             assert_never(expression)

@@ -1,4 +1,4 @@
-"""Formatter of ``.gq`` expressions: the fewest parentheses that preserve the tree.
+"""Formatter of ``.gq`` expressions, and of clauses on one line: the fewest parentheses that preserve the tree.
 
 Clauses are separated by white space only, so adjacent expressions can merge: `$a.x < 3` before `-1 < $b.x` would be
 parsed as a difference. ``Guard`` marks the end of an expression that needs protection; the outermost operand there is
@@ -19,21 +19,30 @@ from omnigraph.lang.gq_expression_ast import (
     Aggregate,
     AliasRef,
     Binary,
+    Binding,
     Call,
     Case,
     Cast,
+    Clause,
+    Exists,
     Expr,
+    Filter,
     Index,
     IsNull,
     ListLiteral,
     Literal,
     LiteralKind,
+    MaybeBlock,
+    Member,
     Negate,
     Not,
+    NotBlock,
     PropertyAccess,
+    PropertyMatch,
     Quantified,
     Slice,
     Star,
+    Traversal,
     Variable,
     children,
 )
@@ -157,6 +166,8 @@ def _spell_operand(expression: Expr) -> str:
             return f"cast({spell_expression(operand)} as {spell_type(type_ref)})"
         case Case():
             return _spell_case(expression)
+        case Member(operand, name):
+            return f"{_spell(operand, _INDEXED, Guard.NONE)}.{name.text}"
         case Index(operand, index):
             return f"{_spell(operand, _INDEXED, Guard.NONE)}[{spell_expression(index)}]"
         case Slice(operand, start, stop):
@@ -167,6 +178,8 @@ def _spell_operand(expression: Expr) -> str:
             return f"{quantifier.value}({inside})"
         case Call(function, arguments):
             return f"{function}({_spell_all(arguments)})"
+        case Exists(clauses):
+            return f"exists {{ {spell_clauses(clauses)} }}"
         case Star():
             return "*"
         case Aggregate(function, argument, distinct, _, second):
@@ -202,3 +215,61 @@ def _spell_scalar(literal: Literal) -> str:
     if literal.kind in (LiteralKind.DATE, LiteralKind.DATETIME):
         return f"{literal.kind.value}({spell_string(str(literal.value))})"
     return "null" if literal.value is None else spell_literal(literal.value)
+
+
+def spell_clauses(clauses: Sequence[Clause]) -> str:
+    """The clauses of a block on one line."""
+    texts = filter_texts(clauses)
+    return " ".join(texts[index] if index in texts else _spell_clause(clause) for index, clause in enumerate(clauses))
+
+
+def _spell_clause(clause: Clause) -> str:
+    match clause:
+        case Filter(predicate):
+            return spell_expression(predicate)
+        case Traversal():
+            return spell_traversal(clause)
+        case Binding(variable, type_name, matches):
+            inside = f" {{ {', '.join(map(spell_match, matches))} }}" if matches else ""
+            return f"${variable.name}: {type_name.text}{inside}"
+        case NotBlock(inner):
+            return f"not {{ {spell_clauses(inner)} }}"
+        case MaybeBlock(inner):
+            return f"maybe {{ {spell_clauses(inner)} }}"
+        case _:
+            assert_never(clause)
+
+
+def spell_match(match: PropertyMatch) -> str:
+    """``property: value`` of a binding."""
+    return f"{match.property.text}: {spell_expression(match.value)}"
+
+
+def filter_texts(clauses: Sequence[Clause]) -> dict[int, str]:
+    """The texts of the filters by index, computed from last to first: each depends on how the next one starts."""
+    texts: dict[int, str] = {}
+    for index in reversed(range(len(clauses))):
+        clause = clauses[index]
+        if isinstance(clause, Filter):
+            texts[index] = spell_filter(
+                clause.predicate,
+                after_filter=index > 0 and isinstance(clauses[index - 1], Filter),
+                before_colon_or_brace=index + 1 < len(clauses) and isinstance(clauses[index + 1], Binding | MaybeBlock),
+                before_parenthesis=texts.get(index + 1, "").startswith("("),
+            )
+    return texts
+
+
+def spell_traversal(traversal: Traversal) -> str:
+    """A traversal clause."""
+    if traversal.is_any and traversal.edge_variable is not None:
+        return f"${traversal.left.name} <${traversal.edge_variable.name}> ${traversal.right.name}"
+    edge = f"<{traversal.edge.text}>" if traversal.undirected else traversal.edge.text
+    if traversal.hops is not None:
+        edge += f"{{{traversal.hops.low},{'' if traversal.hops.high is None else traversal.hops.high}}}"
+    words = [f"${traversal.left.name}"]
+    if traversal.edge_variable is not None:
+        words.append(f"${traversal.edge_variable.name}:")
+    if traversal.shortest:
+        words.append("shortest")
+    return " ".join([*words, edge, f"${traversal.right.name}"])

@@ -13,22 +13,24 @@ from math import copysign
 from omnigraph.core.limits import INTEGER_LITERAL_MAX
 from omnigraph.core.operators import BinaryOperator
 from omnigraph.lang.cursor import Cursor, SyntaxProblem
-from omnigraph.lang.gq_calls import parse_called, parse_case
+from omnigraph.lang.gq_calls import parse_called, parse_case, parse_variable
+from omnigraph.lang.gq_clauses import parse_clauses
 from omnigraph.lang.gq_expression_ast import (
     EVERY_PROPERTY,
     AliasRef,
     Binary,
+    Exists,
     Expr,
     Index,
     IsNull,
     ListLiteral,
     Literal,
     LiteralKind,
+    Member,
     Negate,
     Not,
     PropertyAccess,
     Slice,
-    Variable,
 )
 from omnigraph.lang.lexer import Kind, Token
 from omnigraph.lang.syntax import Name
@@ -56,6 +58,7 @@ WORD_COMPARISONS = {
 _OPERAND_KINDS = (Kind.VARIABLE, Kind.STRING, Kind.INTEGER, Kind.FLOAT)
 _SUMS = {"+": BinaryOperator.ADD, "-": BinaryOperator.SUBTRACT}
 _PRODUCTS = {"*": BinaryOperator.MULTIPLY, "/": BinaryOperator.DIVIDE, "%": BinaryOperator.MODULO}
+_LOWER_CASE = ("and", "or", "in", "is", "not", "contains", "exists", "as", "where", "return", "true", "false")
 NO_OPERAND = frozenset(("and", "or", "is", "as", "asc", "desc", *WORD_COMPARISONS))
 """Words that no operand starts with: before them ``not`` and ``case`` are names."""
 
@@ -185,9 +188,26 @@ def _unary(cursor: Cursor) -> Expr:
 
 def _indexed(cursor: Cursor) -> Expr:
     expression = _primary(cursor)
-    while cursor.at("[") and cursor.is_adjacent:
-        expression = _index(cursor, expression)
+    while cursor.is_adjacent:
+        if cursor.at("["):
+            expression = _index(cursor, expression)
+        elif cursor.at(".") and cursor.peek().kind in MEMBER_KINDS:
+            expression = _member(cursor, expression)
+        else:
+            break
     return expression
+
+
+MEMBER_KINDS = (Kind.WORD, Kind.TYPE_NAME)
+"""Names of members of a JSON value that need no quotes."""
+
+
+def _member(cursor: Cursor, operand: Expr) -> Member:
+    """``.name`` behind a JSON value."""
+    cursor.advance()
+    cursor.count_operator()
+    token = cursor.advance()
+    return Member(operand, Name(token.text, token.span), cursor.since(operand.span))
 
 
 def _index(cursor: Cursor, operand: Expr) -> Expr:
@@ -221,12 +241,23 @@ def _primary(cursor: Cursor) -> Expr:
             return parse_case(cursor, _disjunction)
         if cursor.peek().text == "(":
             return parse_called(cursor, _disjunction)
+        if token.text == "exists" and cursor.peek().text == "{":
+            return _exists(cursor)
         if token.text == "null":
             cursor.advance()
             return Literal(LiteralKind.NULL, None, token.span)
         name = cursor.name("an expression")
         return AliasRef(name, name.span)
     raise cursor.problem("expected an expression", _expression_hint(cursor))
+
+
+def _exists(cursor: Cursor) -> Exists:
+    start = cursor.advance().span
+    cursor.advance()
+    cursor.count_operator()
+    # Filters inside count as operators of the whole expression, which bounds the depth of the tree.
+    clauses = parse_clauses(cursor, "exists", _disjunction)
+    return Exists(clauses, cursor.since(start))
 
 
 def _expression_hint(cursor: Cursor) -> str | None:
@@ -240,16 +271,8 @@ def _expression_hint(cursor: Cursor) -> str | None:
             return f"in a traversal an edge type starts with a lower-case letter: `{edge}`"
         if cursor.peek(-1).kind is Kind.VARIABLE:
             return f"a variable is bound with a colon: `{cursor.peek(-1).text}: {cursor.token.text}`"
-        return cursor.case_hint("and", "or", "in", "is", "not", "contains", "as", "where", "return", "true", "false")
+        return cursor.case_hint(*_LOWER_CASE)
     return None
-
-
-def parse_variable(cursor: Cursor, wanted: str) -> Variable:
-    """``$name``."""
-    if cursor.token.kind is Kind.WORD:
-        raise cursor.problem(f"expected {wanted}", f"a variable starts with a dollar sign: `${cursor.token.text}`")
-    token = cursor.expect_kind(Kind.VARIABLE, wanted)
-    return Variable(token.text[1:], token.span)
 
 
 def _variable_or_property(cursor: Cursor) -> Expr:

@@ -13,12 +13,14 @@ from omnigraph.lang.gq_ast import (
     Binding,
     Clause,
     Delete,
+    Exists,
     Filter,
     ForEach,
     Insert,
     Matched,
     MaybeBlock,
     MutationBody,
+    Not,
     NotBlock,
     OrderKey,
     Parameter,
@@ -31,8 +33,9 @@ from omnigraph.lang.gq_ast import (
     Update,
     Variable,
 )
-from omnigraph.lang.gq_expression_format import spell_expression, spell_filter
+from omnigraph.lang.gq_expression_format import filter_texts, spell_expression, spell_match, spell_traversal
 from omnigraph.lang.gq_parser import ParsedQueries
+from omnigraph.lang.mutation.parser import MEMBER_NAME
 from omnigraph.lang.source import Span
 from omnigraph.lang.spelling import spell_string, spell_type
 from omnigraph.lang.syntax import Name
@@ -130,6 +133,15 @@ class _Formatter:
         yield from self._bracketed(block, depth)
 
     def _read(self, body: ReadBody, within: Span, depth: int) -> Iterator[Line]:
+        end = body.span.start
+        for number, stage in enumerate(body.stages):
+            if number:
+                start = self._places.find("then", end, within.end)
+                yield Line("then", depth, start)
+            yield from self._stage(stage, within, depth)
+            end = stage.span.end
+
+    def _stage(self, body: ReadBody, within: Span, depth: int) -> Iterator[Line]:
         find = self._places.find
         end = body.span.start
         for number, part in enumerate((body, *body.union)):
@@ -154,12 +166,15 @@ class _Formatter:
     def _part(self, body: ReadBody, within: Span, depth: int) -> Iterator[Line]:
         """``match``, ``return`` and ``having`` of one read."""
         find = self._places.find
-        opening = find("{", body.span.start, within.end)
-        closing = find("}", _end_of(body.clauses, opening.end), within.end)
-        yield Line("match {", depth, Span(body.span.start, opening.end), opens=True)
-        yield from self._clauses(body.clauses, depth + 1)
-        yield Line("}", depth, closing, closes=True)
-        start = find("return", closing.end, within.end)
+        end = body.span.start
+        if body.clauses:
+            opening = find("{", body.span.start, within.end)
+            closing = find("}", _end_of(body.clauses, opening.end), within.end)
+            yield Line("match {", depth, Span(body.span.start, opening.end), opens=True)
+            yield from self._clauses(body.clauses, depth + 1)
+            yield Line("}", depth, closing, closes=True)
+            end = closing.end
+        start = find("return", end, within.end)
         end = self._end_of_return(body, within)
         head = "return distinct" if body.distinct else "return"
         yield from self._braces(head, body.projections, Span(start.start, end), start.end, depth)
@@ -176,17 +191,21 @@ class _Formatter:
         return end if body.having is None else self._places.find("}", body.having.span.end, within.end).end
 
     def _clauses(self, clauses: Sequence[Clause], depth: int) -> Iterator[Line]:
-        texts = _filter_texts(clauses)
+        texts = filter_texts(clauses)
         for index, clause in enumerate(clauses):
             match clause:
+                case Filter(Exists() | Not(Exists())):
+                    yield from self._exists(clause, texts[index], depth)
                 case Filter():
                     yield Line(texts[index], depth, clause.span)
                 case Traversal():
-                    yield Line(_traversal(clause), depth, clause.span)
+                    yield Line(spell_traversal(clause), depth, clause.span)
                 case Binding():
                     yield from self._binding(clause, depth)
-                case NotBlock() | MaybeBlock():
-                    yield from self._block(clause, depth)
+                case NotBlock(inner):
+                    yield from self._block("not", inner, clause.span, depth)
+                case MaybeBlock(inner):
+                    yield from self._block("maybe", inner, clause.span, depth)
                 case _:
                     assert_never(clause)
 
@@ -197,15 +216,25 @@ class _Formatter:
         else:
             yield Line(head, depth, binding.span)
 
-    def _block(self, block: NotBlock | MaybeBlock, depth: int) -> Iterator[Line]:
-        word = "not" if isinstance(block, NotBlock) else "maybe"
-        start, end = block.span
+    def _exists(self, clause: Filter, text: str, depth: int) -> Iterator[Line]:
+        """A filter that is one ``exists``: on one line, or like the other blocks."""
+        if text.startswith("("):
+            # It is guarded from the clauses around it, and stays an expression.
+            yield Line(text, depth, clause.span)
+            return
+        exists = clause.predicate.operand if isinstance(clause.predicate, Not) else clause.predicate
+        assert isinstance(exists, Exists)
+        word = "exists" if exists is clause.predicate else "not exists"
+        yield from self._block(word, exists.clauses, clause.span, depth)
+
+    def _block(self, word: str, clauses: Sequence[Clause], span: Span, depth: int) -> Iterator[Line]:
+        start, end = span
         opening = self._places.find("{", start, end)
-        inner = list(self._clauses(block.clauses, depth + 1))
+        inner = list(self._clauses(clauses, depth + 1))
         joined = f"{word} {{ {inner[0].text} }}"
-        is_simple = len(inner) == 1 and not isinstance(block.clauses[0], NotBlock | MaybeBlock)
+        is_simple = len(inner) == 1 and not isinstance(clauses[0], NotBlock | MaybeBlock)
         if is_simple and fits(len(joined), depth) and not self._places.has_comment(opening.end, end):
-            yield Line(joined, depth, block.span)
+            yield Line(joined, depth, span)
             return
         yield Line(f"{word} {{", depth, Span(start, opening.end), opens=True)
         yield from inner
@@ -260,33 +289,10 @@ def _end_of(parts: Sequence[_Part | Clause], otherwise: int) -> int:
     return parts[-1].span.end if parts else otherwise
 
 
-def _filter_texts(clauses: Sequence[Clause]) -> dict[int, str]:
-    """The texts of the filters by index, computed from last to first: each depends on how the next one starts."""
-    texts: dict[int, str] = {}
-    for index in reversed(range(len(clauses))):
-        clause = clauses[index]
-        if isinstance(clause, Filter):
-            texts[index] = spell_filter(
-                clause.predicate,
-                after_filter=index > 0 and isinstance(clauses[index - 1], Filter),
-                before_colon_or_brace=index + 1 < len(clauses) and isinstance(clauses[index + 1], Binding | MaybeBlock),
-                before_parenthesis=texts.get(index + 1, "").startswith("("),
-            )
-    return texts
-
-
-def _traversal(traversal: Traversal) -> str:
-    if traversal.is_any and traversal.edge_variable is not None:
-        return f"${traversal.left.name} <${traversal.edge_variable.name}> ${traversal.right.name}"
-    edge = f"<{traversal.edge.text}>" if traversal.undirected else traversal.edge.text
-    if traversal.hops is not None:
-        edge += f"{{{traversal.hops.low},{'' if traversal.hops.high is None else traversal.hops.high}}}"
-    words = [f"${traversal.left.name}"]
-    if traversal.edge_variable is not None:
-        words.append(f"${traversal.edge_variable.name}:")
-    if traversal.shortest:
-        words.append("shortest")
-    return " ".join([*words, edge, f"${traversal.right.name}"])
+def _step(step: str | int) -> str:
+    if isinstance(step, int):
+        return f"[{step}]"
+    return f".{step}" if MEMBER_NAME.fullmatch(step) else f"[{spell_string(step)}]"
 
 
 def _part(part: _Part) -> str:
@@ -294,10 +300,13 @@ def _part(part: _Part) -> str:
         case Parameter(variable, type_ref):
             inside = ", ".join(f"{name.text}: {spell_type(field)}" for name, field in part.fields)
             return f"${variable.name}: {f'[{{ {inside} }}]' if inside else spell_type(type_ref)}"
-        case Assignment(name, value, _, node_type) if node_type is not None:
-            return f"{name.text}: {{ type: {spell_expression(node_type)}, id: {spell_expression(value)} }}"
-        case PropertyMatch(name, value) | Assignment(name, value):
-            return f"{name.text}: {spell_expression(value)}"
+        case PropertyMatch():
+            return spell_match(part)
+        case Assignment(name, value) if part.node_type is not None:
+            return f"{name.text}: {{ type: {spell_expression(part.node_type)}, id: {spell_expression(value)} }}"
+        case Assignment(name, value):
+            steps = "".join(_step(step) for step in part.path)
+            return f"{name.text}{steps}: {spell_expression(value)}"
         case Projection(expression, alias):
             return spell_expression(expression) + ("" if alias is None else f" as {alias.text}")
         case OrderKey(expression, descending):

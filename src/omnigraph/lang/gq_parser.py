@@ -19,8 +19,9 @@ from omnigraph.lang.gq_ast import (
     QueryFile,
     ReadBody,
 )
+from omnigraph.lang.gq_calls import parse_variable
 from omnigraph.lang.gq_clauses import at_query
-from omnigraph.lang.gq_expressions import parse_expression, parse_variable
+from omnigraph.lang.gq_expressions import parse_expression
 from omnigraph.lang.lexer import Comment, Kind
 from omnigraph.lang.mutation.parser import STATEMENTS, at_mutation, parse_mutation, parse_record_fields
 from omnigraph.lang.reads.body import parse_read, tail_hint
@@ -100,7 +101,7 @@ def _bare(cursor: Cursor) -> list[Query]:
         cursor.report(problem)
         cursor.skip_to(_at_header, at_query)
         return []
-    return [Query(Name(BARE_NAME, start), (), None, None, body, body.span, bare=True)]
+    return [Query(Name(BARE_NAME, start), (), None, None, body, cursor.since(start), bare=True)]
 
 
 def _query(cursor: Cursor) -> Query:

@@ -34,8 +34,8 @@ def spell_literal(value: str | int | float | bool) -> str:
 
 
 def spell_type(type_ref: TypeRef) -> str:
-    """A type as the grammar writes it: ``[String]?``, ``Vector(4)``, ``enum(a, b)``."""
-    name = type_ref.name
+    """A type as the grammar writes it: ``[String]?``, ``Vector(4)``, ``Decimal(10, 2)``, ``enum(a, b)``."""
+    name = type_ref.name if type_ref.digits is None else f"Decimal({type_ref.digits[0]}, {type_ref.digits[1]})"
     if type_ref.enum_values is not None:
         name = f"enum({', '.join(type_ref.enum_values)})"
     elif type_ref.dimension is not None:

@@ -20,7 +20,7 @@ class Name:
 
 @dataclass(frozen=True, slots=True)
 class TypeRef:
-    """A property or parameter type as written: ``[String]?``, ``Vector(4)``, ``enum(a, b)``.
+    """A property or parameter type as written: ``[String]?``, ``Vector(4)``, ``Decimal(10, 2)``, ``enum(a, b)``.
 
     ``name`` is the scalar's name, ``Vector`` or ``enum``; exactly the parts that name needs are set.
     """
@@ -31,3 +31,5 @@ class TypeRef:
     nullable: bool = False
     dimension: int | None = None
     enum_values: tuple[str, ...] | None = None
+    digits: tuple[int, int] | None = None
+    """The digits of a decimal, and those behind the point."""

@@ -93,7 +93,7 @@ class Manifests:
         return known
 
     def fresh_in_memory(self, incarnation: str) -> ManifestState | None:
-        """The newest state, if it is cached and the store can confirm at once that it is the newest; else None."""
+        """The newest state, if it is cached and known to be the newest without a request; else None."""
         known = self._states.get(incarnation)
         if known is None or not self.store.root.capabilities.links_versions:
             return None

@@ -24,6 +24,7 @@ _JSON_TYPES: Final[Mapping[str, dict[str, Any]]] = {
     "datetime": {"type": "string", "format": "date-time"},
     "blob": {"type": "string"},
     "vector": {"type": "array", "items": {"type": "number"}},
+    "object": {"description": "any JSON value"},
 }
 
 

@@ -7,8 +7,9 @@ A new aggregate is a member of ``AggregateFunction``, a row here, and a row in t
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
+from omnigraph.core.decimals import DIGITS_MAX
 from omnigraph.core.operators import AggregateFunction
 from omnigraph.core.scalars import Scalar
 from omnigraph.query import expressions as ir
@@ -31,37 +32,48 @@ def _counted(_argument: ir.Expr) -> PropertyType | None:
     return PropertyType(Scalar.I64)
 
 
-def _added(argument: ir.Expr) -> PropertyType | None:
+def _measured(argument: ir.Expr) -> PropertyType | None:
     return PropertyType(Scalar.F64, nullable=True) if argument.type.is_number else None
+
+
+def _summed(argument: ir.Expr) -> PropertyType | None:
+    """Sums of decimals are decimals of all digits there are, sums of durations durations, others floats."""
+    type_ = argument.type
+    if type_.digits is not None and not type_.is_list:
+        return PropertyType(Scalar.DECIMAL, nullable=True, digits=(DIGITS_MAX, type_.digits[1]))
+    return _averaged(argument)
+
+
+def _averaged(argument: ir.Expr) -> PropertyType | None:
+    is_length = argument.type.scalar is Scalar.DURATION and not argument.type.is_list
+    return PropertyType(Scalar.DURATION, nullable=True) if is_length else _measured(argument)
 
 
 def _extreme(argument: ir.Expr) -> PropertyType | None:
     type_ = argument.type
-    if not (type_.is_number or type_.is_text) or isinstance(argument, ir.EntityId):
+    if not (type_.is_plain_scalar and type_.scalar.info.is_ordered) or isinstance(argument, ir.EntityId):
         return None
-    return PropertyType(type_.scalar, nullable=True, enum_values=type_.enum_values)
+    return replace(type_, nullable=True)
 
 
 def _collected(argument: ir.Expr) -> PropertyType | None:
-    return PropertyType(argument.type.scalar, is_list=True) if argument.type.is_plain_scalar else None
+    is_scalar = argument.type.is_plain_scalar
+    return replace(argument.type.item, is_list=True) if is_scalar else None
 
 
 def _chosen(argument: ir.Expr) -> PropertyType | None:
-    type_ = argument.type
-    if not type_.is_plain_scalar:
-        return None
-    return PropertyType(type_.scalar, nullable=True, enum_values=type_.enum_values)
+    return replace(argument.type, nullable=True) if argument.type.is_plain_scalar else None
 
 
 AGGREGATES: Mapping[AggregateFunction, AggregateRule] = {
     AggregateFunction.COUNT: AggregateRule("a scalar", _counted),
-    AggregateFunction.SUM: AggregateRule("a number", _added),
-    AggregateFunction.AVG: AggregateRule("a number", _added),
-    AggregateFunction.MIN: AggregateRule("a number or a String", _extreme, ignores_duplicates=True),
-    AggregateFunction.MAX: AggregateRule("a number or a String", _extreme, ignores_duplicates=True),
+    AggregateFunction.SUM: AggregateRule("a number or a Duration", _summed),
+    AggregateFunction.AVG: AggregateRule("a number or a Duration", _averaged),
+    AggregateFunction.MIN: AggregateRule("an ordered value", _extreme, ignores_duplicates=True),
+    AggregateFunction.MAX: AggregateRule("an ordered value", _extreme, ignores_duplicates=True),
     AggregateFunction.COLLECT: AggregateRule("a scalar", _collected),
-    AggregateFunction.STDDEV: AggregateRule("a number", _added),
-    AggregateFunction.PERCENTILE: AggregateRule("a number", _added),
+    AggregateFunction.STDDEV: AggregateRule("a number", _measured),
+    AggregateFunction.PERCENTILE: AggregateRule("a number", _measured),
     AggregateFunction.FIRST: AggregateRule("a scalar", _chosen, ignores_duplicates=True),
     AggregateFunction.LAST: AggregateRule("a scalar", _chosen, ignores_duplicates=True),
 }

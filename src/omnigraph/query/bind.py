@@ -7,16 +7,28 @@ filters, and ``not`` blocks. So filters and ``not`` blocks may be anywhere in th
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from enum import Enum
 
 from omnigraph.core.limits import PATTERNS_MAX
 from omnigraph.lang import gq_ast as ast
 from omnigraph.query import expressions as ir
+from omnigraph.query.blocks.mentions import bindable_names, count_patterns, direct_names, shaping_expressions
 from omnigraph.query.matches import check_match, is_fixed
-from omnigraph.query.pattern import MatchBlock, NodeVariable, Step
-from omnigraph.query.scope import UNCODED, BoundVariable, Context, Scope, VariableKind, as_edge_word, described_kind
+from omnigraph.query.pattern import MarkedBlock, MatchBlock, NodeVariable, Step
+from omnigraph.query.scope import (
+    UNCODED,
+    BoundVariable,
+    Context,
+    Scope,
+    VariableKind,
+    as_edge_word,
+    described_kind,
+    former_scope,
+    kind_code,
+    report_gone,
+)
 from omnigraph.query.traversals import ResolvedTraversal, resolve_traversal
 from omnigraph.query.typecheck import check_predicate
 from omnigraph.query.variables import variables_of
@@ -29,30 +41,63 @@ class BlockKind(Enum):
     MATCH = "match"
     NOT = "not"
     MAYBE = "maybe"
+    EXISTS = "exists"
 
 
 def bind_match(context: Context, body: ast.ReadBody | ast.Matched) -> tuple[MatchBlock, Scope] | None:
     """Resolve the match block of a read; None if it exceeds the limit on patterns."""
-    scope = Scope()
-    if _count_patterns(body.clauses) > PATTERNS_MAX:
+    scope = Scope(former_scope(context.former))
+    shown = shaping_expressions(body) if isinstance(body, ast.ReadBody) else ()
+    if count_patterns(body.clauses, shown) > PATTERNS_MAX:
         message = f"a query has at most {PATTERNS_MAX} bindings, traversals and blocks"
         context.error(UNCODED, message, body.clauses[0].span, "split the query")
         return None
     block = _Binder(context, scope, BlockKind.MATCH).bind(body.clauses)
-    if not block.nodes and not context.diagnostics.has_errors:
+    if not block.nodes and context.former is None and not context.diagnostics.has_errors:
         # A block that did not parse may have no clauses left.
         at = body.clauses[0].span if body.clauses else body.span
         context.error(UNCODED, "`match` binds no variable", at, "start with `$x: Type`")
     return block, scope
 
 
-def _count_patterns(clauses: tuple[ast.Clause, ...]) -> int:
-    total = 0
-    for clause in clauses:
-        if isinstance(clause, ast.NotBlock | ast.MaybeBlock):
-            total += _count_patterns(clause.clauses)
-        total += not isinstance(clause, ast.Filter)
-    return total
+def check_exists(context: Context, scope: Scope, node: ast.Exists) -> ir.Computed | None:
+    """An ``exists`` block of an expression as the value of a variable, which an operator below computes."""
+    rows = scope.of_matches
+    marked = rows.marked.get(node)
+    if marked is None:
+        inside = Scope(rows, broken=_refused_items(context, scope, node))
+        block = _bind_inner(rows, node, _Binder(context, inside, BlockKind.EXISTS))
+        if block is None:
+            return None
+        marked = rows.marked[node] = MarkedBlock(context.fresh_name(), block)
+    return ir.Computed(marked.name, ir.ComputedPart.FOUND, ir.CERTAIN_BOOL)
+
+
+def _refused_items(context: Context, scope: Scope, node: ast.Exists) -> set[str]:
+    """The items of lists that a block reads, reported: a block is matched for rows, and an item is no row."""
+    hidden = set[str]()
+    while not scope.has_matches and scope.outer is not None:
+        hidden.update(scope.variables)
+        scope = scope.outer
+    refused = hidden.intersection(name for clause in node.clauses for name in direct_names(clause))
+    for name in sorted(refused):
+        context.error("T7", f"`${name}` is the item of a list and cannot be read inside `exists`", node.span)
+    return refused
+
+
+def _bind_inner(around: Scope, clause: ast.NotBlock | ast.MaybeBlock | ast.Exists, inner: _Binder) -> MatchBlock | None:
+    """An inner block, if it is correlated with the rows around it; otherwise that is reported."""
+    block = inner.bind(clause.clauses)
+    direct = {name for part in clause.clauses for name in direct_names(part)}
+    if any(around.lookup(name) or around.is_broken(name) for name in direct):
+        return block
+    code = "T26" if inner.kind is BlockKind.MAYBE else "T9"
+    message = f"no clause of this `{inner.kind.value}` block mentions a variable from outside of it"
+    hint = "use a variable that the clauses around it bind"
+    if not around.variables and around.outer is None:
+        hint = "bind the entities with a match in front: `match { $p: Person exists { $p knows $_ } } update $p ...`"
+    inner.context.error(code, message, clause.span, hint)
+    return None
 
 
 @dataclass(slots=True)
@@ -84,7 +129,7 @@ class _Binder:
                     self._traversal(clause)
                     self._break_unbound(clause.left, clause.right, clause.edge_variable)
                 case ast.MaybeBlock():
-                    names = set(_bindable_names(clause.clauses))
+                    names = set(bindable_names(clause.clauses))
                     self.left_to_maybe.update(name for name in names if self.scope.lookup(name) is None)
         for clause in clauses:
             if isinstance(clause, ast.Traversal) and clause.shortest:
@@ -108,12 +153,15 @@ class _Binder:
             tuple(self.optional),
             tuple(self.negated),
             tuple(self.mentions),
+            tuple(self.scope.marked.values()),
         )
 
     def _break_unbound(self, *variables: ast.Variable | None) -> None:
         for variable in variables:
-            if variable is not None and not variable.is_anonymous and self.scope.lookup(variable.name) is None:
-                self.scope.broken.add(variable.name)
+            if variable is not None and not variable.is_anonymous:
+                bound = self.scope.lookup(variable.name)
+                if bound is None or bound.kind is VariableKind.GONE:
+                    self.scope.broken.add(variable.name)
 
     def _binding(self, clause: ast.Binding) -> None:
         node_type = self.context.catalog.node(clause.type_name.text)
@@ -140,9 +188,7 @@ class _Binder:
     def _match(self, node_type: NodeType, name: str, match: ast.PropertyMatch) -> None:
         predicate = check_match(self.context, self.scope, node_type, name, match)
         if predicate is not None:
-            for mentioned in variables_of(predicate):
-                self._mention(mentioned)
-            self.filters.append(predicate)
+            self._add_filter(predicate)
 
     def _unknown_node_type(self, clause: ast.Binding) -> None:
         name, catalog = clause.type_name.text, self.context.catalog
@@ -157,9 +203,12 @@ class _Binder:
         bound = None if variable.is_anonymous else self.scope.lookup(name)
         if name in self.context.parameters:
             self._error(UNCODED, f"`${name}` is already a parameter", variable, "choose another name")
+        elif report_gone(self.context, bound, variable.span):
+            return False
         elif bound is not None and bound.kind is not VariableKind.NODE:
-            code = "T23" if bound.kind is VariableKind.EDGE else "T27"
-            self._error(code, f"`${name}` is {described_kind(bound.kind)} and cannot become a node", variable)
+            self._error(
+                kind_code(bound.kind), f"`${name}` is {described_kind(bound.kind)} and cannot become a node", variable
+            )
         elif bound is not None and bound.type_name != type_name:
             message = f"`${name}` is a `{bound.type_name}` and cannot become a `{type_name}`"
             self._error(UNCODED, message, variable, "a variable has one type")
@@ -179,9 +228,7 @@ class _Binder:
     def _filter(self, clause: ast.Filter) -> None:
         predicate = check_predicate(self.context, self.scope, clause.predicate)
         if predicate is not None:
-            for name in variables_of(predicate):
-                self._mention(name)
-            self.filters.append(predicate)
+            self._add_filter(predicate)
 
     def _traversal(self, clause: ast.Traversal) -> None:
         resolved = resolve_traversal(self.context, self.scope, clause)
@@ -242,15 +289,16 @@ class _Binder:
         return variable.name
 
     def _maybe(self, clause: ast.MaybeBlock) -> None:
-        if self.kind is BlockKind.NOT:
-            hint = "inside `not` a pattern matches or it does not; for absence write another `not` block"
-            self._error("T26", "a `maybe` block cannot stand inside `not`", clause, hint)
-            self.scope.broken.update(_bindable_names(clause.clauses))
+        if self.kind in (BlockKind.NOT, BlockKind.EXISTS):
+            word = self.kind.value
+            hint = f"inside `{word}` a pattern matches or it does not; for absence write another `not` block"
+            self._error("T26", f"a `maybe` block cannot stand inside `{word}`", clause, hint)
+            self.scope.broken.update(bindable_names(clause.clauses))
             return
         inner = _Binder(self.context, Scope(self.scope), BlockKind.MAYBE)
         block = self._inner(clause, inner)
         if block is None:
-            self.scope.broken.update(_bindable_names(clause.clauses))
+            self.scope.broken.update(bindable_names(clause.clauses))
             return
         if not block.introduced:
             message = "this `maybe` block binds no variable, so it changes nothing"
@@ -267,16 +315,10 @@ class _Binder:
             self.negated.append(block)
 
     def _inner(self, clause: ast.NotBlock | ast.MaybeBlock, inner: _Binder) -> MatchBlock | None:
-        """The inner block, if it is correlated with this one; outer variables it mentions are recorded here as well."""
-        block = inner.bind(clause.clauses)
-        direct = {name for part in clause.clauses for name in _direct_names(part)}
-        if not any(self.scope.lookup(name) or self.scope.is_broken(name) for name in direct):
-            code = "T9" if inner.kind is BlockKind.NOT else "T26"
-            message = f"no clause of this `{inner.kind.value}` block mentions a variable from outside of it"
-            self._error(code, message, clause, "use a variable that the clauses around it bind")
-            return None
-        for name in block.mentions:
-            self._mention(name)
+        """The inner block; outer variables it mentions are recorded here as well."""
+        block = _bind_inner(self.scope, clause, inner)
+        if block is not None:
+            self._mention_all(block.mentions)
         return block
 
     def _bind_node(self, name: str, type_name: str, *, declared: bool) -> None:
@@ -289,6 +331,19 @@ class _Binder:
     def _bind_variable(self, name: str, kind: VariableKind, type_name: str) -> None:
         self.scope.bind(BoundVariable(name, kind, type_name))
 
+    def _add_filter(self, predicate: ir.Expr) -> None:
+        self._mention_all(variables_of(predicate))
+        self.filters.append(predicate)
+
+    def _mention_all(self, names: Iterable[str]) -> None:
+        """Record the variables of an enclosing block that are used, by ``exists`` blocks too."""
+        marked = {item.name: item.block for item in self.scope.marked.values()}
+        for name in names:
+            if name in marked:
+                self._mention_all(marked[name].mentions)
+            else:
+                self._mention(name)
+
     def _mention(self, name: str) -> None:
         """Record the use of a variable of an enclosing block."""
         if self.scope.is_outer(name):
@@ -296,47 +351,3 @@ class _Binder:
 
     def _error(self, code: str, message: str, at: ast.Variable | ast.Clause, hint: str | None = None) -> None:
         self.context.error(code, message, at.span, hint)
-
-
-def _bindable_names(clauses: tuple[ast.Clause, ...]) -> Iterator[str]:
-    """The variables that a ``maybe`` block would bind if nothing outside does."""
-    for clause in clauses:
-        match clause:
-            case ast.Binding():
-                named: tuple[ast.Variable | None, ...] = (clause.variable,)
-            case ast.Traversal(shortest=False):
-                named = (clause.left, clause.edge_variable, clause.right)
-            case ast.Traversal():
-                named = (clause.edge_variable,)
-            case ast.MaybeBlock():
-                yield from _bindable_names(clause.clauses)
-                continue
-            case _:
-                continue
-        yield from (variable.name for variable in named if variable is not None and not variable.is_anonymous)
-
-
-def _direct_names(clause: ast.Clause) -> Iterator[str]:
-    """The variables a clause mentions itself, not in inner blocks."""
-    match clause:
-        case ast.Binding():
-            yield clause.variable.name
-            for match in clause.matches:
-                yield from _names_in(match.value)
-        case ast.Traversal():
-            yield clause.left.name
-            yield clause.right.name
-        case ast.Filter():
-            yield from _names_in(clause.predicate)
-
-
-def _names_in(node: ast.Expr) -> Iterator[str]:
-    """The variables and parameters an expression mentions, as written."""
-    match node:
-        case ast.Variable():
-            yield node.name
-        case ast.PropertyAccess():
-            yield node.variable.name
-        case _:
-            for part in ast.children(node):
-                yield from _names_in(part)

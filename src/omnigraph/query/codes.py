@@ -39,6 +39,7 @@ CODES: Final[dict[str, str]] = {
     "T27": "`shortest` between nodes that are not bound, or a path where it cannot stand",
     "T28": "`distinct` rows ordered by something that is not returned",
     "T29": "a function with arguments it does not take, or values without a common type",
+    "T30": "a stage reads what the former one does not return, or returns a column that later ones cannot name",
     "L201": "a nullable property that no update in the file ever sets, of a type that the file updates",
     "L202": "a query whose name an earlier query of the file has",
     "Q000": "the file does not parse",

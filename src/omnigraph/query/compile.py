@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from omnigraph.core.suggestions import did_you_mean
 from omnigraph.errors import CompileError, Hint, NotFoundError, UsageError
 from omnigraph.lang import gq_ast as ast
 from omnigraph.lang.diagnostics import Diagnostics
 from omnigraph.lang.gq_parser import ParsedQueries, parse_queries
 from omnigraph.lang.source import Source, is_file_name
-from omnigraph.query.ir import Column, MutationIR, Operator, ParameterIR, QueryIR
+from omnigraph.query.bind import check_exists
+from omnigraph.query.blocks.mentions import shaping_expressions
+from omnigraph.query.ir import MutationIR, Operator, ParameterIR, QueryIR
 from omnigraph.query.lower import lower_read
 from omnigraph.query.mutation.mutation import check_mutation
 from omnigraph.query.polymorphic.added import plan_added
@@ -17,6 +21,8 @@ from omnigraph.query.polymorphic.plan import plan_union
 from omnigraph.query.reads import check_read
 from omnigraph.query.rewrite import rewrite
 from omnigraph.query.scope import UNCODED, Context
+from omnigraph.query.shaping.returned import enter
+from omnigraph.query.stages.former import Planned
 from omnigraph.query.visibility.catalog import visible_catalog
 from omnigraph.query.visibility.data_scope import DataScope
 from omnigraph.query.visibility.restrict import restrict
@@ -88,7 +94,7 @@ def check_query(
     def restricted(root: Operator) -> Operator:
         return root if scope is None else restrict(root, scope, catalog)
 
-    context = Context(catalog, {}, diagnostics)
+    context = Context(catalog, {}, diagnostics, check_exists=check_exists)
     parameters = _declare_parameters(context, query)
     if isinstance(query.body, ast.MutationBody):
         statements = check_mutation(context, query.body, parameters, restricted)
@@ -96,18 +102,26 @@ def check_query(
     plan = plan_read(context, query.body)
     if plan is None or diagnostics.has_errors:
         return None
-    root, columns = plan
-    return QueryIR(query.name.text, parameters, columns, rewrite(restricted(root)))
+    return QueryIR(query.name.text, parameters, plan.columns, rewrite(restricted(plan.root)))
 
 
-def plan_read(context: Context, body: ast.ReadBody) -> tuple[Operator, tuple[Column, ...]] | None:
+def plan_read(context: Context, body: ast.ReadBody) -> Planned | None:
     """The operators of a read before any rewrite, and its columns; None if an error was reported."""
+    if body.former is not None:
+        earlier = plan_read(replace(context, is_former=True), body.former)
+        former = None if earlier is None else enter(context, body.former, earlier)
+        if former is None:
+            return None
+        return plan_read(replace(context, former=former), replace(body, former=None))
     if body.union:
         return plan_added(context, body, plan_read)
-    if is_polymorphic(context, body.clauses):
+    if is_polymorphic(context, body.clauses, shaping_expressions(body)):
         return plan_union(context, body)
-    read = check_read(context, body)
-    return None if read is None or context.diagnostics.has_errors else lower_read(read)
+    start = None if context.former is None else context.former.operator(context.former)
+    read = check_read(context, body, start)
+    if read is None or context.diagnostics.has_errors:
+        return None
+    return Planned(*lower_read(read), read.entities, read.names)
 
 
 def _declare_parameters(context: Context, query: ast.Query) -> tuple[ParameterIR, ...]:

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from omnigraph.core.scalars import Scalar
 from omnigraph.query import expressions as ir
-from omnigraph.query.ir import Expand, Operator, QueryIR, Scan, ShortestPath
+from omnigraph.query.ir import Expand, Operator, QueryIR, Scan, ShortestPath, Stage
 from omnigraph.query.rewrite.tree import inputs
 from omnigraph.schema.catalog import Catalog
 
@@ -41,6 +41,8 @@ def _types(root: Operator) -> dict[str, str]:
         match operator:
             case Scan(variable, type_name):
                 found[variable] = type_name
+            case Stage():
+                found |= {item.variable: item.type_name for item in operator.entities if not item.is_edge}
             case Expand() if not operator.closes:
                 found[operator.new_variable] = operator.new_type
             case _:

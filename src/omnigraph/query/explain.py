@@ -6,11 +6,13 @@ One operator per line, inputs indented below; read from the bottom to follow the
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
+from decimal import Decimal
 from typing import Final, assert_never
 
+from omnigraph.core.decimals import decimal_text
 from omnigraph.core.functions import ScalarFunction
 from omnigraph.core.scalars import Scalar
-from omnigraph.core.temporal import format_date, format_datetime
 from omnigraph.query import expressions as ir
 from omnigraph.query.ir import (
     TARGET,
@@ -30,6 +32,7 @@ from omnigraph.query.ir import (
     Group,
     InsertEdge,
     InsertNode,
+    Mark,
     MutationIR,
     Operator,
     OptionalJoin,
@@ -41,6 +44,7 @@ from omnigraph.query.ir import (
     ShortestPath,
     Slice,
     Sort,
+    Stage,
     StatementIR,
     Union,
     UpdateEdges,
@@ -48,6 +52,8 @@ from omnigraph.query.ir import (
 )
 from omnigraph.query.rewrite.tree import inputs
 from omnigraph.query.scope import ANONYMOUS
+from omnigraph.query.stages.former import COLUMN_MARK
+from omnigraph.query.types.literals import TEXTS
 
 SHOWN_ITEMS_MAX = 8
 
@@ -57,16 +63,22 @@ def explain(plan: QueryIR | MutationIR) -> str:
     header = ", ".join(f"${parameter.name}: {parameter.spelled_type}" for parameter in plan.parameters)
     lines = [f"{'query' if isinstance(plan, QueryIR) else 'mutation'} {plan.name}({header})"]
     if isinstance(plan, QueryIR):
-        lines.extend(f"  {line}" for line in _tree(plan.root, 0))
+        lines.extend(f"  {line}" for line in _tree(plan.root, 0, set()))
     else:
         lines.extend(f"  {line}" for line in statement_lines(plan))
     return "\n".join(lines)
 
 
-def _tree(operator: Operator, depth: int) -> Iterator[str]:
+def _tree(operator: Operator, depth: int, shown: set[Operator]) -> Iterator[str]:
+    """The lines of a tree. A stage that several patterns start from is ``shown`` once, and it runs once."""
     yield "  " * depth + describe(operator)
     for below in inputs(operator):
-        yield from _tree(below, depth + 1)
+        if isinstance(operator, Stage):
+            if below in shown:
+                yield "  " * (depth + 1) + "the stage above"
+                continue
+            shown.add(below)
+        yield from _tree(below, depth + 1, shown)
 
 
 def describe(operator: Operator) -> str:
@@ -89,6 +101,8 @@ def describe(operator: Operator) -> str:
             return f"Filter {render(operator.predicate)}"
         case AntiJoin():
             return "AntiJoin (drop rows that match the second input)"
+        case Mark():
+            return f"Mark {marked(operator.variable)} (true for rows that match the second input)"
         case OptionalJoin():
             return f"OptionalJoin introduces {_variables(operator.introduces)}"
         case Score():
@@ -102,6 +116,8 @@ def describe(operator: Operator) -> str:
             return f"{type(operator).__name__} {columns}"
         case Distinct():
             return "Distinct"
+        case Stage():
+            return _stage(operator)
         case Sort():
             keys = [f"{render(key.expression)} {'desc' if key.descending else 'asc'}" for key in operator.keys]
             return f"Sort {', '.join(keys)}"
@@ -112,6 +128,12 @@ def describe(operator: Operator) -> str:
             return f"Slice limit {count} offset {offset}"
         case _:
             assert_never(operator)
+
+
+def _stage(operator: Stage) -> str:
+    bound = [f"${item.variable}: {item.type_name}{_reads(item.columns)}" for item in operator.entities]
+    bound += [f"${_shown(item.variable)}" for item in operator.values]
+    return f"Stage binds {', '.join(bound) or 'nothing'}"
 
 
 def _column(column: Column) -> str:
@@ -140,7 +162,22 @@ def _edge(name: str, direction: Direction, low: int, high: int) -> str:
 
 
 def _shown(name: str) -> str:
-    return "_" if name.startswith(ANONYMOUS) else name
+    return "_" if name.startswith(ANONYMOUS) else name.replace(COLUMN_MARK, ".")
+
+
+def _computed(expression: ir.Computed) -> str:
+    match expression.part:
+        case ir.ComputedPart.FOUND:
+            return marked(expression.variable)
+        case ir.ComputedPart.VALUE:
+            return f"${_shown(expression.variable)}"
+        case part:
+            return f"${expression.variable}.{part.value}"
+
+
+def marked(name: str) -> str:
+    """The value of an ``exists`` block, by its number."""
+    return f"exists #{name.removeprefix(ANONYMOUS)}"
 
 
 def _variables(names: tuple[str, ...]) -> str:
@@ -173,8 +210,8 @@ def render(expression: ir.Expr) -> str:
             return f"type(${_shown(expression.variable)})"
         case ir.Item():
             return f"${expression.variable}"
-        case ir.PathValue():
-            return f"${expression.variable}.{expression.part.value}"
+        case ir.Computed():
+            return _computed(expression)
         case ir.Compare() | ir.Arithmetic():
             return f"{_inner(expression.left)} {expression.operator.value} {_inner(expression.right)}"
         case ir.Logic():
@@ -192,7 +229,8 @@ def render(expression: ir.Expr) -> str:
         case ir.Call():
             return _call(expression)
         case ir.Cast():
-            return f"cast({render(expression.operand)} as {expression.type.scalar.value})"
+            wanted = replace(expression.type, nullable=False)
+            return f"cast({render(expression.operand)} as {wanted})"
         case ir.Case():
             tests = (f"when {render(test)} then {render(value)}" for test, value in expression.branches)
             return f"case {' '.join(tests)} else {render(expression.otherwise)} end"
@@ -224,9 +262,6 @@ def _aggregate(expression: ir.Aggregate) -> str:
     return f"{expression.function.value}({distinct}{render(expression.argument)}{others})"
 
 
-TEMPORAL_TEXTS: Final = {Scalar.DATE: format_date, Scalar.DATETIME: format_datetime}
-
-
 _COMPOUND: Final = ir.Compare | ir.Arithmetic | ir.Logic | ir.Member | ir.TextMatch | ir.IsNull | ir.Not
 
 
@@ -242,8 +277,14 @@ def _call(expression: ir.Call) -> str:
             return f"{arguments[0]}[{arguments[1]}]"
         case ScalarFunction.SLICE:
             return f"{arguments[0]}[{arguments[1]}:{arguments[2]}]"
+        case ScalarFunction.JSON_AT:
+            return arguments[0] + "".join(f"[{argument}]" for argument in arguments[1:])
         case ScalarFunction.DIFFERENCE:
             return f"({' - '.join(arguments)})"
+        case ScalarFunction.ADD_DURATIONS | ScalarFunction.ADD_TO_TIME:
+            return f"({' + '.join(arguments)})"
+        case ScalarFunction.SCALE_DURATION:
+            return f"({' * '.join(arguments)})"
         case ScalarFunction.ADD_MONTHS | ScalarFunction.ADD_DAYS | ScalarFunction.ADD_MILLISECONDS as function:
             return f"({arguments[0]} + {arguments[1]} {function.value.split()[1]})"
         case function:
@@ -264,10 +305,14 @@ def _scalar(value: ir.ConstantValue, scalar: Scalar) -> str:
             return "null"
         case bool():
             return "true" if value else "false"
+        case str() if scalar is Scalar.JSON:
+            return value
         case str():
             return '"' + value.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n") + '"'
-        case int() if scalar.is_temporal:
-            return f'{scalar.value.lower()}("{TEMPORAL_TEXTS[scalar](value)}")'
+        case int() if scalar in TEXTS:
+            return f'{scalar.value.lower()}("{TEXTS[scalar](value)}")'
+        case Decimal():
+            return f'decimal("{decimal_text(value)}")'
         case _:
             return str(value)
 
@@ -278,7 +323,7 @@ def statement_lines(plan: MutationIR) -> list[str]:
     for number, item in enumerate(plan.statements, 1):
         lines.append(f"{number}. {describe_statement(item)}")
         if isinstance(item, ForMatches):
-            lines.extend(f"    {line}" for line in _tree(item.root, 0))
+            lines.extend(f"    {line}" for line in _tree(item.root, 0, set()))
         if isinstance(item, ForMatches | ForRecords):
             lines += [f"  {number}.{part} {describe_statement(inner)}" for part, inner in enumerate(item.statements, 1)]
     return lines

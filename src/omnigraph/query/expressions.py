@@ -7,6 +7,7 @@ only if it is true.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from decimal import Decimal
 from enum import Enum
 
 from omnigraph.core.functions import ScalarFunction
@@ -24,8 +25,9 @@ DATETIME = PropertyType(Scalar.DATETIME)
 SCORE = PropertyType(Scalar.F32, nullable=True)
 FUSED_SCORE = PropertyType(Scalar.F64, nullable=True)
 
-ConstantValue = str | int | float | bool | None | tuple["ConstantValue", ...]
-"""Dates are days and times milliseconds since the epoch; lists and vectors are tuples."""
+ConstantValue = str | int | float | bool | Decimal | None | tuple["ConstantValue", ...]
+"""Dates are days and times milliseconds since the epoch, durations milliseconds, Json values canonical texts; lists and
+vectors are tuples."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,19 +83,29 @@ class TypeName:
     type: PropertyType = TEXT
 
 
-class PathPart(Enum):
-    """The readable attributes of a path."""
+class ComputedPart(Enum):
+    """Values that operators compute for variables that are bound to no entity."""
 
     LENGTH = "length"
+    """The number of hops of a shortest path."""
     NODES = "nodes"
+    """The ids of the nodes along a shortest path, both ends included."""
+    FOUND = "found"
+    """True if a block has a match."""
+    VALUE = "value"
+    """A column of a former stage."""
+
+
+PATH_PARTS = (ComputedPart.LENGTH, ComputedPart.NODES)
+"""The readable attributes of a path."""
 
 
 @dataclass(frozen=True, slots=True)
-class PathValue:
-    """The number of hops of a shortest path, or the ids of the nodes along it, both ends included."""
+class Computed:
+    """A value that an operator below computed for each row, as an attribute of its variable."""
 
     variable: str
-    part: PathPart
+    part: ComputedPart
     type: PropertyType
 
 
@@ -302,7 +314,7 @@ Expr = (
     | Property
     | EntityId
     | TypeName
-    | PathValue
+    | Computed
     | Compare
     | Logic
     | Not

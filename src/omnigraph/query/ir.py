@@ -139,6 +139,15 @@ class AntiJoin:
 
 
 @dataclass(frozen=True, slots=True)
+class Mark:
+    """Computes for every row whether the inner block has a match for it, as a value of ``variable``."""
+
+    input: Operator
+    inner: Operator
+    variable: str
+
+
+@dataclass(frozen=True, slots=True)
 class OptionalJoin:
     """One row per match of the inner block, or one row with its variables null if there is none."""
 
@@ -197,6 +206,39 @@ class Distinct:
 
 
 @dataclass(frozen=True, slots=True)
+class StageEntity:
+    """A node or edge of a former stage: the column with its id, and what is read of it.
+
+    With ``type_position`` the column holds entities of several types, and only rows with this type are kept.
+    """
+
+    variable: str
+    is_edge: bool
+    type_name: str
+    position: int
+    type_position: int | None = None
+    columns: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class StageValue:
+    """A column of a former stage as a value of a variable."""
+
+    variable: str
+    position: int
+
+
+@dataclass(frozen=True, slots=True)
+class Stage:
+    """The rows of a former stage as bound rows, a bag: its columns are entities again, or values of variables."""
+
+    input: Operator
+    columns: tuple[Column, ...]
+    entities: tuple[StageEntity, ...]
+    values: tuple[StageValue, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class SortKey:
     """A sort key. Null is smallest: first ascending, last descending."""
 
@@ -231,6 +273,7 @@ Operator = (
     | CrossJoin
     | Filter
     | AntiJoin
+    | Mark
     | OptionalJoin
     | Score
     | Union
@@ -239,6 +282,7 @@ Operator = (
     | Distinct
     | Sort
     | Slice
+    | Stage
 )
 
 

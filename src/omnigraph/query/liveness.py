@@ -20,6 +20,7 @@ from omnigraph.query.ir import (
     Expand,
     Filter,
     Group,
+    Mark,
     Operator,
     OptionalJoin,
     Outer,
@@ -91,17 +92,15 @@ def input_demand(operator: Operator, demand: Demand) -> Demand:
             reads = frozenset({(operator.source, "id"), (operator.target, "id")}) if operator.wants_nodes else ()
             named = demand.reading((), (operator.source, operator.target))
             return Demand(named.variables, named.reads.union(reads), named.multiplicity)
-        case AntiJoin():
-            return demand.reading((), outer_variables(operator.inner))
-        case OptionalJoin():
+        case AntiJoin() | Mark() | OptionalJoin():
             return demand.reading((), outer_variables(operator.inner))
         case _:
             return demand.reading(expressions_of(operator))
 
 
-def inner_demand(operator: AntiJoin | OptionalJoin, demand: Demand) -> Demand:
+def inner_demand(operator: AntiJoin | Mark | OptionalJoin, demand: Demand) -> Demand:
     """The demand of an operator on its inner block."""
-    if isinstance(operator, AntiJoin):
+    if not isinstance(operator, OptionalJoin):
         return _nothing(Multiplicity.EXISTS)
     introduced = set(operator.introduces)
     reads = frozenset(read for read in demand.reads if read[0] in introduced)
@@ -169,5 +168,5 @@ def reads_of(expressions: Iterable[ir.Expr]) -> Iterable[tuple[str, str]]:
                     yield part.variable, part.name
                 case ir.EntityId() | ir.TypeName():
                     yield part.variable, "id"
-                case ir.PathValue():
+                case ir.Computed():
                     yield part.variable, part.part.value

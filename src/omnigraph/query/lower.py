@@ -20,6 +20,7 @@ from omnigraph.query.ir import (
     Expand,
     Filter,
     Group,
+    Mark,
     Operator,
     OptionalJoin,
     Outer,
@@ -30,37 +31,44 @@ from omnigraph.query.ir import (
     Sort,
     SortKey,
 )
-from omnigraph.query.pattern import MatchBlock, NodeVariable, Step
+from omnigraph.query.pattern import MarkedBlock, MatchBlock, NodeVariable, Step
 from omnigraph.query.reads import CheckedRead
-from omnigraph.query.scope import ANONYMOUS
-from omnigraph.query.variables import replace_rankings, variables_of
+from omnigraph.query.rewrite.tree import bound_variables
+from omnigraph.query.variables import conjuncts, replace_rankings, variables_of
 
 
 def lower_read(read: CheckedRead) -> tuple[Operator, tuple[Column, ...]]:
     """The operators of a read, and its columns."""
-    root = _lower_block(read.block, outer=())
+    root = _lower_block(read.block, (), read.start)
+    if read.aggregates or read.distinct:
+        root = with_marks(root, read.marked, (column.expression for column in read.columns))
     if read.aggregates:
         return _lower_grouped(read, root)
     if read.distinct:
         root, columns, order = _with_scores(root, read.columns, read.order)
         shaped: Operator = Distinct(Project(root, columns))
         return read.counts.applied(_sorted(shaped, order, output_ties(columns))), columns
+    root = with_marks(root, read.marked, (key.expression for key in read.order))
     root, columns, order = _with_scores(root, read.columns, read.order)
-    root = _sorted(root, order, _entity_ties(read.block))
-    return Project(read.counts.applied(root), columns), columns
+    root = read.counts.applied(_sorted(root, order, tie_keys(read)))
+    # Blocks that only columns read are matched for the rows that remain.
+    return Project(with_marks(root, read.marked, (column.expression for column in columns)), columns), columns
 
 
 def lower_matches(
     read: CheckedRead,
 ) -> tuple[Operator, tuple[Column, ...], tuple[SortKey, ...], tuple[ir.Expr, ...]]:
     """The rows of a read before shaping, its columns and order keys over them, and the ids that break ties."""
-    root, columns, order = _with_scores(_lower_block(read.block, outer=()), read.columns, read.order)
-    return root, columns, order, tuple(tie.expression for tie in _entity_ties(read.block))
+    every = (*(column.expression for column in read.columns), *(key.expression for key in read.order))
+    root = with_marks(_lower_block(read.block, (), read.start), read.marked, every)
+    root, columns, order = _with_scores(root, read.columns, read.order)
+    return root, columns, order, read.ties
 
 
-def lower_match(block: MatchBlock, columns: tuple[Column, ...]) -> Operator:
+def lower_match(block: MatchBlock, columns: tuple[Column, ...], marked: tuple[MarkedBlock, ...]) -> Operator:
     """The operators of a pattern without order and limit."""
-    return Project(_lower_block(block, outer=()), columns)
+    root = with_marks(_lower_block(block, ()), marked, (column.expression for column in columns))
+    return Project(root, columns)
 
 
 def _lower_grouped(read: CheckedRead, root: Operator) -> tuple[Operator, tuple[Column, ...]]:
@@ -81,11 +89,9 @@ def _sorted(root: Operator, order: tuple[SortKey, ...], ties: tuple[SortKey, ...
     return Sort(root, (*order, *(tie for tie in ties if tie.expression not in known)))
 
 
-def _entity_ties(block: MatchBlock) -> tuple[SortKey, ...]:
-    """Tie-breakers of rows: the ids of every named entity, by variable name; they make the order total."""
-    optional = {name for inner in block.optional for name in inner.entities}
-    named = sorted(name for name in block.entities if not name.startswith(ANONYMOUS))
-    return tuple(SortKey(ir.EntityId(name, ir.OPTIONAL_TEXT if name in optional else ir.TEXT)) for name in named)
+def tie_keys(read: CheckedRead) -> tuple[SortKey, ...]:
+    """Tie-breakers of rows; they make the order total."""
+    return tuple(map(SortKey, read.ties))
 
 
 def output_ties(columns: tuple[Column, ...]) -> tuple[SortKey, ...]:
@@ -127,10 +133,11 @@ def _aggregates(column: Column) -> bool:
     return isinstance(column.expression, ir.Aggregate)
 
 
-def _lower_block(block: MatchBlock, outer: tuple[str, ...]) -> Operator:
-    bound: set[str] = set(outer)
-    root: Operator | None = Outer(outer) if outer else None
-    waiting = list(block.filters)
+def _lower_block(block: MatchBlock, outer: tuple[str, ...], start: Operator | None = None) -> Operator:
+    """The rows of a block: for each of the rows around it, of the former stage, or of the whole graph."""
+    root: Operator | None = Outer(outer) if outer else start
+    bound: set[str] = set() if root is None else set(bound_variables(root))
+    waiting = [part for predicate in block.filters for part in conjuncts(predicate)]
     paths = [step for step in block.steps if step.path_variable is not None]
     steps = [step for step in block.steps if step.path_variable is None]
     root = _follow(root, steps, bound)
@@ -147,25 +154,58 @@ def _lower_block(block: MatchBlock, outer: tuple[str, ...]) -> Operator:
         ends = (step.source, step.target, step.edge, step.direction, step.hops, step.path_variable)
         root = ShortestPath(root, *ends, wants_nodes=True, pair=step.pair)
         bound.add(step.path_variable)
-    root, waiting = _apply_filters(root, waiting, bound)
+    root, waiting = _apply_filters(root, waiting, bound, block.marked)
     for inner in block.optional:
         root = OptionalJoin(root, _lower_block(inner, inner.mentions), inner.introduced)
         bound.update(inner.introduced)
-        root, waiting = _apply_filters(root, waiting, bound)
+        root, waiting = _apply_filters(root, waiting, bound, block.marked)
     assert not waiting, "every variable of a filter is bound by the block or around it"
     for inner in block.negated:
         root = AntiJoin(root, _lower_block(inner, inner.mentions))
     return root
 
 
-def _apply_filters(root: Operator, waiting: list[ir.Expr], bound: set[str]) -> tuple[Operator, list[ir.Expr]]:
-    """Place the filters whose variables are bound on top; the others remain waiting."""
+def _apply_filters(
+    root: Operator, waiting: list[ir.Expr], bound: set[str], marked: tuple[MarkedBlock, ...]
+) -> tuple[Operator, list[ir.Expr]]:
+    """Place the filters whose variables are bound on top, those without a block first; the others remain waiting."""
+    root, waiting = _apply_ready(root, waiting, bound)
+    possible = {item.name: item.block for item in marked if bound.issuperset(item.block.mentions)}
+    later: list[ir.Expr] = []
+    for predicate in waiting:
+        absent = predicate.operand if isinstance(predicate, ir.Not) else None
+        if isinstance(absent, ir.Computed) and absent.variable in possible:
+            block = possible[absent.variable]
+            root = AntiJoin(root, _lower_block(block, block.mentions))
+        else:
+            later.append(predicate)
+    read = {name for predicate in later for name in variables_of(predicate)}
+    for name, block in possible.items():
+        if name in read and name not in bound:
+            root = Mark(root, _lower_block(block, block.mentions), name)
+            bound.add(name)
+    return _apply_ready(root, later, bound)
+
+
+def _apply_ready(root: Operator, waiting: list[ir.Expr], bound: set[str]) -> tuple[Operator, list[ir.Expr]]:
     ready: list[ir.Expr] = []
     later: list[ir.Expr] = []
     for predicate in waiting:
         (ready if bound.issuperset(variables_of(predicate)) else later).append(predicate)
     together = ir.conjunction(tuple(ready))
     return (root if together is None else Filter(root, together)), later
+
+
+def with_marks(root: Operator, marked: tuple[MarkedBlock, ...], expressions: Iterable[ir.Expr]) -> Operator:
+    """The rows with the values of the ``exists`` blocks that expressions read and no operator below computes."""
+    if not marked:
+        return root
+    read = {name for expression in expressions for name in variables_of(expression)}
+    known = bound_variables(root)
+    for item in marked:
+        if item.name in read and item.name not in known:
+            root = Mark(root, _lower_block(item.block, item.block.mentions), item.name)
+    return root
 
 
 def _root_scan(node: NodeVariable, steps: list[Step], bound: set[str]) -> Operator:

@@ -8,6 +8,7 @@ from omnigraph.query import expressions as ir
 from omnigraph.query.scope import UNCODED, Context, Scope
 from omnigraph.query.typecheck import Position, check_expression
 from omnigraph.query.types.calls import is_node
+from omnigraph.query.types.literals import beside
 from omnigraph.query.values import check_literal
 from omnigraph.schema.catalog import NodeType
 from omnigraph.schema.ir import PropertyIR
@@ -54,6 +55,7 @@ def _check_value(context: Context, scope: Scope, match: ast.PropertyMatch, decla
     given, code = _given(context, scope, match, declared)
     if given is None:
         return None
+    given = beside(given, ir.Property("", declared.name, wanted))
     if not given.type.is_compatible_with(wanted):
         hint = _list_hint(declared) if given.type.is_list else None
         context.error(code, f"{label}; it cannot be matched with {given.type}", match.value.span, hint)

@@ -43,6 +43,12 @@ KINDS: Final = {
     Scalar.DATETIME: "datetime",
     Scalar.BLOB: "blob",
     Scalar.VECTOR: "vector",
+    # The kinds of Omnigraph 0.10 end here: these values travel as texts, and a JSON value as an object.
+    Scalar.DECIMAL: "string",
+    Scalar.TIME: "string",
+    Scalar.DURATION: "string",
+    Scalar.UUID: "string",
+    Scalar.JSON: "object",
 }
 
 

@@ -1,33 +1,18 @@
 """Parameter binding: supplied values are checked against declarations and inserted into the IR.
 
-``bind_values`` follows the JSON rules of the reference implementation and also accepts values of Python and its
-libraries. An undeclared value is an error, as a missing one is: a misspelled name must not be a silent null.
+``types/supplied.py`` reads single values. An undeclared value is an error, as a missing one is: a misspelled name must
+not be a silent null.
 ``bind_query`` and ``bind_mutation`` also run the checks that need the values, before execution.
 """
 
 from __future__ import annotations
 
-import math
-import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from datetime import date, datetime
-from numbers import Integral, Real
-from typing import Final
 
 from omnigraph.core.functions import ScalarFunction
-from omnigraph.core.numbers import round_float
 from omnigraph.core.python_values import plain_value
-from omnigraph.core.scalars import INTEGER_RANGES, Scalar
 from omnigraph.core.suggestions import did_you_mean
-from omnigraph.core.temporal import (
-    CALENDAR,
-    date_to_days,
-    datetime_to_milliseconds,
-    is_moment,
-    parse_date,
-    parse_datetime,
-)
 from omnigraph.errors import Hint, ParameterError
 from omnigraph.query import expressions as ir
 from omnigraph.query.ir import (
@@ -50,15 +35,13 @@ from omnigraph.query.ir import (
 from omnigraph.query.rewrite.coerce import coerce_literals, coerce_predicate
 from omnigraph.query.rewrite.tree import map_parts
 from omnigraph.query.shaping.counts import with_sizes
+from omnigraph.query.types.supplied import convert, kind_of, shorten, wrong_kind
 from omnigraph.query.values import scalar_problem, stored
 from omnigraph.query.variables import transform
 from omnigraph.schema.patterns import pattern_problem
 from omnigraph.schema.types import PropertyType
 
 Values = Mapping[str, ir.Constant]
-
-_INTEGER = re.compile(r"[+-]?0*[0-9]{1,20}", re.ASCII)
-"""At most as many digits as the largest U64: Python refuses to parse integers of arbitrary length."""
 
 
 def bind_values(parameters: Sequence[ParameterIR], given: Mapping[str, object] | None) -> dict[str, ir.Constant]:
@@ -79,7 +62,7 @@ def bind_values(parameters: Sequence[ParameterIR], given: Mapping[str, object] |
         if value is None and not parameter.type.nullable:
             raise _missing(parameter, values)
         try:
-            converted = _convert(parameter.name, value, parameter.type)
+            converted = convert(parameter.name, value, parameter.type)
         except ParameterError as error:
             raise ParameterError(
                 error.message, hint=f"the query declares {_declared(parameter)}", **error.facts
@@ -94,13 +77,13 @@ def _records(parameter: ParameterIR, values: Mapping[str, object]) -> ir.Constan
     if given is None:
         raise _missing(parameter, values)
     if not isinstance(given, list | tuple):
-        raise _wrong(parameter.name, "array of objects", given)
+        raise wrong_kind(parameter.name, "array of objects", given)
     names = [field.name for field in parameter.fields]
     records: list[ir.ConstantValue] = []
     for index, record in enumerate(given):
         place = f"{parameter.name}[{index}]"
         if not isinstance(record, Mapping):
-            raise _wrong(place, "object", record)
+            raise wrong_kind(place, "object", record)
         if len(record.keys() - names):
             unknown = next(name for name in record if name not in names)
             hint = did_you_mean(str(unknown), names) or f"its fields are {', '.join(names)}"
@@ -116,7 +99,7 @@ def _field(place: str, field: ParameterIR, record: Mapping[str, object]) -> ir.C
         raise ParameterError(
             f"param '{place}.{field.name}': expected {field.type}, got null", hint=hint, parameter=place
         )
-    return _convert(f"{place}.{field.name}", value, field.type)
+    return convert(f"{place}.{field.name}", value, field.type)
 
 
 def _refuse_undeclared(parameters: Sequence[ParameterIR], values: Mapping[str, object]) -> None:
@@ -148,130 +131,6 @@ def _missing(parameter: ParameterIR, values: Mapping[str, object]) -> ParameterE
         f"""pass it, the query declares {_declared(parameter)}: --params '{{"{parameter.name}": ...}}'""",
     )
     return ParameterError(f"parameter '{parameter.name}' not provided", hint=hint, parameter=parameter.name)
-
-
-def kind_of(value: object) -> str:
-    """The JSON name of a value's type."""
-    match value:
-        case None:
-            return "null"
-        case bool():
-            return "bool"
-        case int() | float() | Real():
-            return "number"
-        case str():
-            return "string"
-        case list() | tuple():
-            return "array"
-        case Mapping():
-            return "object"
-        case _:
-            return type(value).__name__
-
-
-def _convert(name: str, value: object, type_: PropertyType) -> ir.ConstantValue:
-    if value is None:
-        return None
-    if type_.is_vector:
-        return _vector(name, value, type_)
-    read = READERS[type_.scalar]
-    if type_.is_list:
-        if not isinstance(value, list | tuple):
-            raise _wrong(name, "array", value)
-        return tuple(read(f"{name}[{index}]", item, type_.scalar) for index, item in enumerate(value))
-    return read(name, value, type_.scalar)
-
-
-def _wrong(name: str, wanted: str, value: object) -> ParameterError:
-    shown = "" if value is None else f" {shorten(value)}"
-    return ParameterError(f"param '{name}': expected {wanted}, got {kind_of(value)}{shown}", parameter=name)
-
-
-def _vector(name: str, value: object, type_: PropertyType) -> ir.ConstantValue:
-    if not isinstance(value, list | tuple):
-        raise _wrong(name, f"array of {type_.dimension} numbers", value)
-    if len(value) != type_.dimension:
-        raise ParameterError(f"param '{name}': expected {type_.dimension} numbers, got {len(value)}", parameter=name)
-    return tuple(_number(f"{name}[{index}]", item, Scalar.F32) for index, item in enumerate(value))
-
-
-def _boolean(name: str, value: object, scalar: Scalar) -> bool:
-    if not isinstance(value, bool):
-        raise _wrong(name, scalar.value.lower(), value)
-    return value
-
-
-def _text(name: str, value: object, _: Scalar) -> str:
-    if not isinstance(value, str):
-        raise _wrong(name, "string", value)
-    try:
-        value.encode()
-    except UnicodeEncodeError as problem:
-        message = f"param '{name}': character {problem.start + 1} of the string is half of a surrogate pair"
-        raise ParameterError(message, parameter=name) from None
-    return value
-
-
-def _temporal(name: str, value: object, scalar: Scalar) -> int:
-    wants_date = scalar is Scalar.DATE
-    if isinstance(value, datetime):
-        milliseconds = datetime_to_milliseconds(value)
-        if not is_moment(milliseconds):
-            raise ParameterError(f"param '{name}': {value} is in UTC outside {CALENDAR}", parameter=name)
-        return milliseconds // 86_400_000 if wants_date else milliseconds
-    if isinstance(value, date):
-        return date_to_days(value) if wants_date else date_to_days(value) * 86_400_000
-    if not isinstance(value, str):
-        raise _wrong(name, f"{scalar.value} string", value)
-    parsed = parse_date(value) if wants_date else parse_datetime(value)
-    if parsed is None:
-        raise ParameterError(f"param '{name}': {shorten(value)} is not a {scalar.value}", parameter=name)
-    return parsed
-
-
-def _number(name: str, value: object, scalar: Scalar) -> float:
-    if isinstance(value, bool) or not isinstance(value, Real):
-        raise _wrong(name, "number", value)
-    number = round_float(int(value) if isinstance(value, Integral) else float(value), scalar)
-    if not math.isfinite(number):
-        raise ParameterError(f"param '{name}': {value} is not a finite {scalar.value}", parameter=name)
-    return number
-
-
-def _integer(name: str, value: object, scalar: Scalar) -> int:
-    if isinstance(value, str):
-        if _INTEGER.fullmatch(value) is None:
-            raise ParameterError(f"param '{name}': expected integer, got {shorten(value)}", parameter=name)
-        value = int(value)
-    if isinstance(value, bool) or not isinstance(value, Integral):
-        raise _wrong(name, "integer", value)
-    low, high = INTEGER_RANGES[scalar]
-    number = int(value)
-    if not low <= number <= high:
-        raise ParameterError(f"param '{name}': {number} is out of range for {scalar.value}", parameter=name)
-    return number
-
-
-READERS: Final[dict[Scalar, Callable[[str, object, Scalar], ir.ConstantValue]]] = {
-    Scalar.STRING: _text,
-    Scalar.BLOB: _text,
-    Scalar.BOOL: _boolean,
-    Scalar.I32: _integer,
-    Scalar.I64: _integer,
-    Scalar.U32: _integer,
-    Scalar.U64: _integer,
-    Scalar.F32: _number,
-    Scalar.F64: _number,
-    Scalar.DATETIME: _temporal,
-    Scalar.DATE: _temporal,
-}
-"""The reader of a single value, given the parameter's name, the value and the scalar; for every scalar but a vector."""
-
-
-def shorten(value: object) -> str:
-    """A value shortened for messages."""
-    text = repr(value)
-    return text if len(text) <= 60 else text[:57] + "..."
 
 
 Fold = Callable[[ir.Expr], ir.Expr]

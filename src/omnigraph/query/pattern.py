@@ -43,11 +43,20 @@ class Step:
 
 
 @dataclass(frozen=True, slots=True)
+class MarkedBlock:
+    """The block of an ``exists``, and the variable whose value tells whether it has a match."""
+
+    name: str
+    block: MatchBlock
+
+
+@dataclass(frozen=True, slots=True)
 class MatchBlock:
-    """A resolved match, ``not`` or ``maybe`` block.
+    """A resolved match, ``not``, ``maybe`` or ``exists`` block.
 
     ``nodes`` are in the order of their first typed binding, or of first use; ``filters`` include the inline matches;
-    ``mentions`` are the variables of enclosing blocks that this one and its inner blocks use.
+    ``mentions`` are the variables of enclosing blocks that this one and its inner blocks use. ``marked`` are the
+    ``exists`` blocks that the filters read.
     """
 
     nodes: tuple[NodeVariable, ...] = ()
@@ -56,6 +65,7 @@ class MatchBlock:
     optional: tuple[MatchBlock, ...] = ()
     negated: tuple[MatchBlock, ...] = ()
     mentions: tuple[str, ...] = ()
+    marked: tuple[MarkedBlock, ...] = ()
 
     @property
     def entities(self) -> tuple[str, ...]:

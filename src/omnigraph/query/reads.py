@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from itertools import accumulate
 
 from omnigraph.lang import gq_ast as ast
 from omnigraph.query import expressions as ir
 from omnigraph.query.bind import bind_match
-from omnigraph.query.ir import Column, SortKey
-from omnigraph.query.pattern import MatchBlock
-from omnigraph.query.scope import UNCODED, Context, Scope
+from omnigraph.query.ir import Column, SortKey, Stage
+from omnigraph.query.pattern import MarkedBlock, MatchBlock
+from omnigraph.query.scope import ANONYMOUS, UNCODED, Context, Scope
 from omnigraph.query.shaping.aggregate_calls import check_aggregate
 from omnigraph.query.shaping.counts import Sizes, check_counts
 from omnigraph.query.shaping.entities import entity_columns
 from omnigraph.query.shaping.having import check_having
+from omnigraph.query.shaping.identity import match_identity
+from omnigraph.query.shaping.returned import former_names, is_edge, returned_entities
+from omnigraph.query.stages.former import ReturnedEntity
 from omnigraph.query.typecheck import Position, check_expression
 from omnigraph.query.variables import replace_rankings
 
@@ -32,10 +36,23 @@ class CheckedRead:
     having: ir.Expr | None
     order: tuple[SortKey, ...]
     counts: Sizes
+    ties: tuple[ir.Expr, ...]
+    """The identity of a match: it makes an order total."""
+    marked: tuple[MarkedBlock, ...] = ()
+    """The ``exists`` blocks that filters, columns and order keys read."""
+    start: Stage | None = None
+    """The rows of the former stage that the block starts from."""
+    entities: Mapping[int, ReturnedEntity] = field(default_factory=dict)
+    """The entities among the columns, by place, if another stage follows."""
+    names: frozenset[str] = frozenset()
+    """The variables of the read and of the stages before it."""
 
 
-def check_read(context: Context, body: ast.ReadBody) -> CheckedRead | None:
-    """Check a read; None if its columns are unknown. The result is valid only if no error was reported."""
+def check_read(context: Context, body: ast.ReadBody, start: Stage | None = None) -> CheckedRead | None:
+    """Check a read; None if its columns are unknown. The result is valid only if no error was reported.
+
+    ``start`` are the rows of the former stage.
+    """
     bound = bind_match(context, body)
     if bound is None:
         return None
@@ -51,7 +68,20 @@ def check_read(context: Context, body: ast.ReadBody) -> CheckedRead | None:
     order = _Orders(context, scope, body, known, places, aggregates).check()
     having = check_having(context, scope, body, known, places, aggregates=aggregates)
     counts = check_counts(context, body)
-    return CheckedRead(block, known, aggregates, body.distinct, having, order, counts)
+    return CheckedRead(
+        block,
+        known,
+        aggregates,
+        body.distinct,
+        having,
+        order,
+        counts,
+        match_identity(scope),
+        tuple(scope.marked.values()),
+        start,
+        returned_entities(context, scope, body, places) if context.is_former else {},
+        frozenset(name for name in (*scope.names(), *former_names(context)) if not name.startswith(ANONYMOUS)),
+    )
 
 
 def _check_projection(context: Context, scope: Scope, projection: ast.Projection) -> tuple[Column, ...] | None:
@@ -60,6 +90,10 @@ def _check_projection(context: Context, scope: Scope, projection: ast.Projection
     if isinstance(node, ast.PropertyAccess) and ast.is_entity(node):
         name = projection.alias.text if projection.alias else node.variable.name
         return entity_columns(context, scope, node, name)
+    if context.is_former and isinstance(node, ast.Variable) and is_edge(scope, node):
+        name = projection.alias.text if projection.alias else node.name
+        star = ast.Name(ast.EVERY_PROPERTY, node.span)
+        return entity_columns(context, scope, ast.PropertyAccess(node, star, node.span), name)
     if isinstance(node, ast.Aggregate):
         expression = check_aggregate(context, scope, node)
     else:

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from enum import Enum
 from itertools import count
 
 from omnigraph.core.suggestions import did_you_mean
+from omnigraph.lang import gq_ast as ast
 from omnigraph.lang.diagnostics import Diagnostics
 from omnigraph.lang.source import Span
+from omnigraph.query.expressions import Expr
+from omnigraph.query.pattern import MarkedBlock
+from omnigraph.query.stages.former import Former
 from omnigraph.schema.catalog import Catalog, EdgeType, NodeType
 from omnigraph.schema.types import PropertyType
 
@@ -27,6 +31,10 @@ class VariableKind(Enum):
     EDGE = "edge"
     PATH = "path"
     VALUE = "value"
+    COLUMN = "column"
+    """A value that a former stage returns."""
+    GONE = "variable of the former stage"
+    """One that a former stage does not return."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +49,11 @@ class BoundVariable:
     """The type of a value: an item of a list."""
 
 
+def _refuse_exists(context: Context, scope: Scope, node: ast.Exists) -> Expr | None:
+    context.error(UNCODED, "`exists` needs a pattern around it and cannot stand here", node.span)
+    return None
+
+
 @dataclass(frozen=True, slots=True)
 class Context:
     """The state shared by the checks of one query."""
@@ -50,6 +63,12 @@ class Context:
     diagnostics: Diagnostics
     interfaces: Mapping[str, frozenset[str]] = field(default_factory=dict)
     """The properties of variables that are bound to an interface."""
+    former: Former | None = None
+    """The stage before the read, whose rows it starts from."""
+    is_former: bool = False
+    """The rows of the read go to another stage: an entity is its id, and the type if there are several."""
+    check_exists: Callable[[Context, Scope, ast.Exists], Expr | None] = _refuse_exists
+    """The check of a block inside an expression. Blocks are made of expressions, so it is given from above."""
     _anonymous: Iterator[int] = field(default_factory=lambda: count(1))
 
     def fresh_name(self) -> str:
@@ -77,13 +96,17 @@ class Scope:
     variables: dict[str, BoundVariable] = field(default_factory=dict)
     broken: set[str] = field(default_factory=set)
     """Variables whose binding was reported as wrong: their uses are not reported again."""
+    marked: dict[ast.Exists, MarkedBlock] = field(default_factory=dict)
+    """The ``exists`` blocks of expressions over the matches of this scope."""
+    has_matches: bool = True
+    """False for a scope that only names values, such as the item of a quantifier: its matches are those around it."""
 
     def is_broken(self, name: str) -> bool:
         return name in self.broken or (self.outer is not None and self.outer.is_broken(name))
 
     def lookup(self, name: str) -> BoundVariable | None:
         found = self.variables.get(name)
-        if found is None and self.outer is not None:
+        if found is None and self.outer is not None and name not in self.broken:
             return self.outer.lookup(name)
         return found
 
@@ -93,8 +116,13 @@ class Scope:
     def bind(self, variable: BoundVariable) -> None:
         self.variables[variable.name] = variable
 
+    @property
+    def of_matches(self) -> Scope:
+        """This scope, or the one around it whose matches it sees."""
+        return self if self.has_matches or self.outer is None else self.outer.of_matches
+
     def names(self) -> Iterable[str]:
-        yield from self.variables
+        yield from (name for name, variable in self.variables.items() if variable.kind is not VariableKind.GONE)
         if self.outer is not None:
             yield from self.outer.names()
 
@@ -104,6 +132,35 @@ def entity_type(catalog: Catalog, variable: BoundVariable) -> NodeType | EdgeTyp
     if variable.kind is VariableKind.EDGE:
         return catalog.edges[variable.type_name]
     return catalog.nodes[variable.type_name]
+
+
+def former_scope(former: Former | None) -> Scope | None:
+    """The variables that a read sees of its former stage."""
+    if former is None:
+        return None
+    scope = Scope()
+    for name in former.gone:
+        scope.bind(BoundVariable(name, VariableKind.GONE, ""))
+    for item in former.entities:
+        kind = VariableKind.EDGE if item.entity.is_edge else VariableKind.NODE
+        scope.bind(BoundVariable(item.name, kind, item.entity.types[0], item.optional))
+    for value in former.values:
+        scope.bind(BoundVariable(value.name, VariableKind.COLUMN, "", type=value.type))
+    return scope
+
+
+def report_gone(context: Context, bound: BoundVariable | None, span: Span) -> bool:
+    """T30: report a variable that the former stage does not return."""
+    if bound is None or bound.kind is not VariableKind.GONE:
+        return False
+    message = f"the former stage does not return `${bound.name}`"
+    context.error("T30", message, span, f"return `${bound.name}` there, or choose another name here")
+    return True
+
+
+def kind_code(kind: VariableKind) -> str:
+    """The code of an error about a variable that cannot stand where it does because of its kind."""
+    return {VariableKind.EDGE: "T23", VariableKind.PATH: "T27"}.get(kind, "T30")
 
 
 def suggest_variable(context: Context, scope: Scope, name: str) -> str | None:

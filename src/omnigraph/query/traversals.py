@@ -11,7 +11,16 @@ from dataclasses import dataclass
 from omnigraph.core.limits import HOPS_MAX
 from omnigraph.lang import gq_ast as ast
 from omnigraph.query.ir import ONE_HOP, Direction, HopRange
-from omnigraph.query.scope import UNCODED, Context, Scope, VariableKind, as_edge_word, described_kind
+from omnigraph.query.scope import (
+    UNCODED,
+    Context,
+    Scope,
+    VariableKind,
+    as_edge_word,
+    described_kind,
+    kind_code,
+    report_gone,
+)
 from omnigraph.schema.catalog import EdgeType
 from omnigraph.schema.ir import Pair
 
@@ -66,8 +75,10 @@ def _check_endpoints(context: Context, scope: Scope, clause: ast.Traversal) -> b
             message = f"`${variable.name}` is a parameter and cannot be traversed"
             context.error(UNCODED, message, variable.span, "bind a node first: `$x: Type { property: $parameter }`")
             return False
+        if report_gone(context, bound, variable.span):
+            return False
         if bound is not None and bound.kind is not VariableKind.NODE:
-            code = "T23" if bound.kind is VariableKind.EDGE else "T27"
+            code = kind_code(bound.kind)
             message = f"`${bound.name}` is {described_kind(bound.kind)} and cannot be an endpoint"
             context.error(code, message, variable.span)
             return False
@@ -86,6 +97,8 @@ def _check_variable(context: Context, scope: Scope, clause: ast.Traversal) -> bo
         return False
     if variable.is_anonymous:
         return True
+    if report_gone(context, scope.lookup(variable.name), variable.span):
+        return False
     is_endpoint = variable.name in (clause.left.name, clause.right.name)
     if is_endpoint or scope.lookup(variable.name) or variable.name in context.parameters:
         code = "T27" if clause.shortest else "T23"

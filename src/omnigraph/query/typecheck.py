@@ -5,26 +5,51 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from enum import Enum
 from typing import assert_never
 
+from omnigraph.core.functions import ScalarFunction
 from omnigraph.core.operators import BinaryOperator
 from omnigraph.core.scalars import Scalar
 from omnigraph.lang import gq_ast as ast
 from omnigraph.query import expressions as ir
-from omnigraph.query.scope import UNCODED, BoundVariable, Context, Scope, VariableKind, entity_type, suggest_variable
+from omnigraph.query.scope import (
+    UNCODED,
+    BoundVariable,
+    Context,
+    Scope,
+    VariableKind,
+    entity_type,
+    report_gone,
+    suggest_variable,
+)
 from omnigraph.query.search import check_call
-from omnigraph.query.types.calls import CALLED, Check, check_function, described, item, part
+from omnigraph.query.stages.former import COLUMN_MARK
+from omnigraph.query.types.calls import (
+    CALLED,
+    Check,
+    call,
+    check_function,
+    check_values,
+    described,
+    item,
+    member,
+    part,
+    step_into,
+)
 from omnigraph.query.types.forms import (
     check_case,
-    check_date,
+    check_conversion,
+    check_decimal,
     check_entity_function,
     check_if,
     check_quantified,
     check_written_cast,
 )
 from omnigraph.query.types.lists import check_list
-from omnigraph.query.types.moments import refuse_duration
+from omnigraph.query.types.literals import as_json
+from omnigraph.query.types.moments import check_duration
 from omnigraph.query.types.operators import check_operator, is_truth
 from omnigraph.query.values import check_literal
 from omnigraph.schema.types import PropertyType
@@ -68,10 +93,14 @@ def check_expression(context: Context, scope: Scope, node: ast.Expr, place: Posi
             return check_case(context, node, _checker(context, scope, place))
         case ast.Cast():
             return check_written_cast(context, node, _checker(context, scope, place))
+        case ast.Member():
+            return member(context, node, _checker(context, scope, place))
         case ast.Index():
             return item(context, node, _checker(context, scope, place))
         case ast.Slice():
             return part(context, node, _checker(context, scope, place))
+        case ast.Exists():
+            return context.check_exists(context, scope, node)
         case ast.Quantified():
             inner = lambda within, operand: check_expression(context, within, operand, place)  # noqa: E731
             return check_quantified(context, scope, node, inner)
@@ -91,11 +120,14 @@ def _check_call(context: Context, scope: Scope, node: ast.Call, place: Position)
             return check_if(context, node, check)
         case "type" | "id":
             return check_entity_function(context, scope, node)
-        case "date" | "datetime":
-            return check_date(context, node, check)
+        case "date" | "datetime" | "time" | "uuid":
+            return check_conversion(context, node, check)
+        case "decimal":
+            return check_decimal(context, node)
         case "duration":
-            refuse_duration(context, node)
-            return None
+            return check_duration(context, node, check)
+        case "size" | "json_set":
+            return _check_of_json(context, node, check)
         case "mod" | "contains" | "starts_with" | "ends_with":
             operator = BinaryOperator.MODULO if node.function == "mod" else BinaryOperator(node.function)
             left, right = node.arguments
@@ -104,6 +136,19 @@ def _check_call(context: Context, scope: Scope, node: ast.Call, place: Position)
             return check_function(context, node, check)
         case _:
             return check_call(context, scope, node, place is not Position.FILTER, check_operand)
+
+
+def _check_of_json(context: Context, node: ast.Call, check: Check) -> ir.Expr | None:
+    """``size`` of a list or a JSON value, and ``json_set``, which takes any value."""
+    arguments = check_values(node.arguments, check)
+    if arguments is None:
+        return None
+    function = CALLED[node.function]
+    if node.function == "json_set":
+        arguments[2] = as_json(arguments[2])
+    elif arguments[0].type.is_json:
+        function = ScalarFunction.JSON_SIZE
+    return call(context, function, arguments, node.arguments, node)
 
 
 def check_operand(context: Context, scope: Scope, node: ast.Expr) -> ir.Expr | None:
@@ -140,6 +185,10 @@ def _check_variable(context: Context, scope: Scope, node: ast.Variable, place: P
             context.error(code, f"`${node.name}` is a Blob and cannot be read as a value", node.span)
             return None
         return ir.Parameter(node.name, given)
+    if report_gone(context, bound, node.span):
+        return None
+    if bound.kind is VariableKind.COLUMN:
+        return _column(bound)
     if bound.kind is VariableKind.EDGE:
         hint = f"read one of its properties: `${node.name}.property`"
         context.error("T23", f"the edge `${node.name}` cannot be used as a value", node.span, hint)
@@ -154,22 +203,39 @@ def _check_variable(context: Context, scope: Scope, node: ast.Variable, place: P
     return ir.EntityId(node.name, PropertyType(Scalar.STRING, nullable=bound.optional))
 
 
-def check_property(
-    context: Context, scope: Scope, node: ast.PropertyAccess, place: Position
-) -> ir.Property | ir.PathValue | None:
+def _column(bound: BoundVariable) -> ir.Computed:
+    assert bound.type is not None, "a column has a type"
+    return ir.Computed(bound.name, ir.ComputedPart.VALUE, bound.type)
+
+
+def check_property(context: Context, scope: Scope, node: ast.PropertyAccess, place: Position) -> ir.Expr | None:
     """``$v.p`` with its declared type, nullable if the variable itself may be null."""
     name = node.variable.name
     bound = scope.lookup(name)
+    if bound is not None and bound.kind is VariableKind.GONE:
+        column = scope.lookup(f"{name}{COLUMN_MARK}{node.property.text}")
+        if column is not None and column.kind is VariableKind.COLUMN:
+            return _column(column)
+        report_gone(context, bound, node.variable.span)
+        return None
     if bound is None and scope.is_broken(name):
         return None
     if bound is None:
-        if name in context.parameters:
+        given = context.parameters.get(name)
+        if given is not None and given.is_json:
+            step = ir.Constant(node.property.text, ir.TEXT)
+            return step_into(context, ir.Parameter(name, given), step, (node.variable, node.variable), node)
+        if given is not None:
             context.error("T6", f"`${name}` is a parameter and has no properties", node.variable.span)
         else:
             hint = suggest_variable(context, scope, name)
             context.error("T6", f"`${name}` is not bound", node.variable.span, hint)
         return None
-    if bound.kind is VariableKind.VALUE:
+    if bound.kind in (VariableKind.VALUE, VariableKind.COLUMN):
+        value = _check_variable(context, scope, node.variable, place)
+        if value is not None and value.type.is_json:
+            step = ir.Constant(node.property.text, ir.TEXT)
+            return step_into(context, value, step, (node.variable, node.variable), node)
         context.error("T6", f"`${name}` is a value and has no properties", node.variable.span)
         return None
     if bound.kind is VariableKind.PATH:
@@ -194,15 +260,15 @@ def check_property(
     return ir.Property(name, declared.name, _nullable(declared.type) if bound.optional else declared.type)
 
 
-def _check_path_value(context: Context, node: ast.PropertyAccess, bound: BoundVariable) -> ir.PathValue | None:
+def _check_path_value(context: Context, node: ast.PropertyAccess, bound: BoundVariable) -> ir.Computed | None:
     if node.property.text == "length":
-        return ir.PathValue(bound.name, ir.PathPart.LENGTH, PropertyType(Scalar.I64, nullable=bound.optional))
+        return ir.Computed(bound.name, ir.ComputedPart.LENGTH, PropertyType(Scalar.I64, nullable=bound.optional))
     if node.property.text == "nodes":
         type_ = PropertyType(Scalar.STRING, is_list=True, nullable=bound.optional)
-        return ir.PathValue(bound.name, ir.PathPart.NODES, type_)
+        return ir.Computed(bound.name, ir.ComputedPart.NODES, type_)
     context.error("T6", "a path has `length` and `nodes`", node.property.span)
     return None
 
 
 def _nullable(type_: PropertyType) -> PropertyType:
-    return PropertyType(type_.scalar, type_.is_list, True, type_.dimension, type_.enum_values)
+    return replace(type_, nullable=True)

@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 import math
+from decimal import Decimal
 
+from omnigraph.core.decimals import fitted
+from omnigraph.core.json_values.texts import json_text
 from omnigraph.core.numbers import round_f32, round_float
 from omnigraph.core.scalars import INTEGER_RANGES, Scalar
 from omnigraph.core.temporal import parse_date, parse_datetime
+from omnigraph.core.uuids import parse_uuid
 from omnigraph.lang.gq_ast import Call, Expr, ListLiteral, Literal, LiteralKind, Variable
 from omnigraph.query.expressions import Constant, ConstantValue, Now, Parameter
 from omnigraph.query.expressions import Expr as TypedExpr
 from omnigraph.query.scope import UNCODED, Context
+from omnigraph.query.types.literals import JSON, TEXTS, as_json, plain
 from omnigraph.schema.types import PropertyType
 
 _LITERAL_SCALARS = {
@@ -92,8 +97,10 @@ def _check_parameter(
         context.error(unbound_code, f"`${value.name}` is not a declared parameter", value.span, hint)
         return None
     accepted = given.is_compatible_with(wanted) or (wanted.is_blob and given.is_text)
-    if accepted and given.scalar.is_float and wanted.scalar.is_integer:
+    if accepted and given.scalar.is_float and (wanted.scalar.is_integer or wanted.digits is not None):
         accepted = False
+    if wanted.is_json and not given.is_json and not given.is_blob and not given.is_vector:
+        return as_json(Parameter(value.name, given))
     if not accepted:
         context.error("T7", f"`${value.name}` is {given}, but `{name}` is {wanted}", value.span)
         return None
@@ -101,6 +108,8 @@ def _check_parameter(
 
 
 def _check_list(context: Context, value: ListLiteral, name: str, wanted: PropertyType) -> TypedExpr | None:
+    if wanted.is_json:
+        return check_array(context, value)
     if wanted.is_vector:
         constant = check_vector_literal(value, wanted.dimension)
         if constant is None:
@@ -122,6 +131,20 @@ def _check_list(context: Context, value: ListLiteral, name: str, wanted: Propert
     return Constant(tuple(items), wanted)
 
 
+def check_array(context: Context, value: ListLiteral) -> Constant | None:
+    """A list of literals as a JSON array, whose items may be of any kind, null included."""
+    items: list[object] = []
+    for item in value.items:
+        if not isinstance(item, Literal):
+            context.error("T3", "a list that is assigned holds literals only", item.span)
+            return None
+        constant = Constant(None, JSON) if item.kind is LiteralKind.NULL else check_literal(context, item)
+        if constant is None:
+            return None
+        items.append(plain(constant))
+    return Constant(json_text(items), JSON)
+
+
 def _check_scalar(context: Context, literal: Literal, name: str, wanted: PropertyType) -> Constant | None:
     if literal.kind is LiteralKind.NULL:
         if not wanted.nullable:
@@ -131,6 +154,9 @@ def _check_scalar(context: Context, literal: Literal, name: str, wanted: Propert
     constant = check_literal(context, literal)
     if constant is None:
         return None
+    if wanted.is_json:
+        made = as_json(constant)
+        return made if isinstance(made, Constant) else None
     problem = scalar_problem(constant, wanted)
     if problem is not None:
         context.error("T3", f"{shown(literal)} does not fit `{name}`: {problem}", literal.span, _hint(literal, wanted))
@@ -142,8 +168,14 @@ def stored(value: ConstantValue, wanted: PropertyType) -> ConstantValue:
     """A fitting value converted to the property's representation."""
     if isinstance(value, tuple):
         return tuple(stored(item, wanted) for item in value)
+    if isinstance(value, int | float | Decimal) and wanted.digits is not None:
+        return fitted(value, wanted.digits)
     if isinstance(value, int | float) and wanted.scalar.is_float:
         return round_float(value, wanted.scalar)
+    if isinstance(value, Decimal):
+        return int(value) if wanted.scalar.is_integer else round_float(float(value), wanted.scalar)
+    if wanted.scalar is Scalar.UUID and isinstance(value, str):
+        return parse_uuid(value)
     return value
 
 
@@ -156,6 +188,18 @@ def scalar_problem(constant: Constant, wanted: PropertyType) -> str | None:
         return None if given.is_text or given.is_blob else "a Blob is written as a string"
     if wanted.enum_values is not None and isinstance(value, str) and value not in wanted.enum_values:
         return f"expected one of {', '.join(wanted.enum_values)}"
+    if wanted.digits is not None and isinstance(value, int | float | Decimal) and given.scalar.is_numeric:
+        precision, scale = wanted.digits
+        found = fitted(value, wanted.digits)
+        return None if found is not None else f"expected at most {precision} digits, {scale} of them behind the point"
+    if isinstance(value, Decimal) and wanted.scalar.is_integer:
+        if value != value.to_integral_value():
+            return f"{wanted.scalar.value} holds whole numbers"
+        value, given = int(value), PropertyType(Scalar.I64)
+    if isinstance(value, Decimal) and wanted.scalar.is_float:
+        return None if math.isfinite(float(value)) else f"{wanted.scalar.value} cannot hold it"
+    if wanted.scalar is Scalar.UUID and given.is_text:
+        return None if parse_uuid(str(value)) is not None else "a UUID is expected"
     if wanted.scalar.is_integer and given.scalar.is_integer and isinstance(value, int):
         low, high = INTEGER_RANGES[wanted.scalar]
         return None if low <= value <= high else f"{wanted.scalar.value} holds {low} to {high}"
@@ -169,7 +213,7 @@ def scalar_problem(constant: Constant, wanted: PropertyType) -> str | None:
 
 
 def _hint(literal: Literal, wanted: PropertyType) -> str | None:
-    if literal.kind is LiteralKind.STRING and wanted.scalar.is_temporal:
+    if literal.kind is LiteralKind.STRING and wanted.scalar in TEXTS:
         return f'write `{wanted.scalar.value.lower()}("{literal.value}")`'
     return None
 

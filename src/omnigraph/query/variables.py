@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 
 from omnigraph.core.functions import ScalarFunction
+from omnigraph.core.operators import BinaryOperator
 from omnigraph.query import expressions as ir
 
 
@@ -52,7 +53,7 @@ Leaf = (
     | ir.Property
     | ir.EntityId
     | ir.TypeName
-    | ir.PathValue
+    | ir.Computed
     | ir.Item
     | ir.Output
     | ir.ScoreColumn
@@ -75,9 +76,15 @@ def variables_of(expression: ir.Expr) -> tuple[str, ...]:
     """The distinct variables an expression reads, in order of appearance."""
     found: dict[str, None] = {}
     for part in walk(expression):
-        if isinstance(part, ir.Property | ir.EntityId | ir.TypeName | ir.PathValue):
+        if isinstance(part, ir.Property | ir.EntityId | ir.TypeName | ir.Computed):
             found[part.variable] = None
     return tuple(found)
+
+
+def conjuncts(predicate: ir.Expr) -> tuple[ir.Expr, ...]:
+    """The predicates that all must be true for a predicate to be true."""
+    is_conjunction = isinstance(predicate, ir.Logic) and predicate.operator is BinaryOperator.AND
+    return predicate.operands if is_conjunction and isinstance(predicate, ir.Logic) else (predicate,)
 
 
 _FALLIBLE = (

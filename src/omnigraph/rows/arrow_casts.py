@@ -4,7 +4,8 @@ Allowed:
 
 * numbers of another width that fit, and whole floats as integers (pandas stores integers with gaps as floats);
 * times of any unit and zone, as UTC milliseconds;
-* text as dates and times, bytes as vectors.
+* text as dates, times, durations, decimals and UUIDs, bytes as vectors;
+* structs, maps, lists and texts of JSON as Json.
 
 A number never becomes text. As in JSON, non-finite numbers, dates outside the calendar, nulls in lists and invalid
 UTF-8 are refused.
@@ -20,23 +21,23 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from omnigraph.core.scalars import INTEGER_RANGES, Scalar
-from omnigraph.core.temporal import CALENDAR, DAYS_RANGE, MILLISECONDS_RANGE, parse_date, parse_datetime
-from omnigraph.rows.arrow_types import column_type, scalar_type
+from omnigraph.core.temporal import (
+    CALENDAR,
+    DAYS_RANGE,
+    MILLISECONDS_RANGE,
+    parse_date,
+    parse_datetime,
+)
+from omnigraph.rows.arrow_types import column_type, item_type
+from omnigraph.rows.casting.exact import clock_times, decimals, lengths, uuids
+from omnigraph.rows.casting.nested import json_values
+from omnigraph.rows.casting.problems import PER_SECOND, WrongColumn, WrongValue, expect
 from omnigraph.rows.column_values import beyond
 from omnigraph.rows.json_values import Unfit, converter
 from omnigraph.schema.types import PropertyType
 
 _MILLISECONDS_PER_DAY = 86_400_000
-_PER_SECOND = {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9}
 _FLOAT = pa.float32()
-
-
-class WrongColumn(Exception):
-    """The Arrow type of the column cannot be cast to the property's type; the text names the expected one."""
-
-
-class WrongValue(Exception):
-    """At least one value does not fit; for a single-row column the text gives the reason."""
 
 
 def cast_column(array: pa.Array, type_: PropertyType, *, from_texts: bool = False) -> pa.Array:
@@ -54,7 +55,7 @@ def cast_column(array: pa.Array, type_: PropertyType, *, from_texts: bool = Fals
             return _vector(array, type_)
         if type_.is_list:
             return _list(array, type_)
-        return CASTS[type_.scalar](array)
+        return CASTS[type_.scalar](array, type_)
     except (pa.ArrowInvalid, OverflowError) as problem:
         raise WrongValue(f"does not fit {type_}") from problem
     except pa.ArrowNotImplementedError as problem:
@@ -104,7 +105,7 @@ def _read_texts(array: pa.Array, type_: PropertyType) -> pa.Array:
         if type_.is_list or type_.is_vector:
             return _list_array([None if text is None else _flat_list(json.loads(text)) for text in array.to_pylist()])
         if type_.scalar is Scalar.BOOL or type_.scalar.is_integer:
-            return _trimmed_cast(array, scalar_type(type_.scalar))
+            return _trimmed_cast(array, item_type(type_))
         if type_.scalar.is_float:
             return _trimmed_cast(array, pa.float64())
     except (pa.ArrowInvalid, ValueError, TypeError, OverflowError) as problem:
@@ -152,39 +153,35 @@ def _flat_list(value: object) -> list[object]:
     return value
 
 
-def _strings(array: pa.Array) -> pa.Array:
-    _expect(pa.types.is_string(array.type), array, "text")
+def _strings(array: pa.Array, _type: PropertyType) -> pa.Array:
+    expect(pa.types.is_string(array.type), array, "text")
     return array
 
 
-def _booleans(array: pa.Array) -> pa.Array:
-    _expect(pa.types.is_boolean(array.type), array, "booleans")
+def _booleans(array: pa.Array, _type: PropertyType) -> pa.Array:
+    expect(pa.types.is_boolean(array.type), array, "booleans")
     return array
 
 
-def _integers(array: pa.Array, target: pa.DataType) -> pa.Array:
-    _expect(_is_number(array.type), array, "integers")
-    return array.cast(target)
-
-
-def _expect(fits: bool, array: pa.Array, what: str) -> None:
-    if not fits:
-        raise WrongColumn(f"expected a column of {what}, got {array.type}")
+def _integers(array: pa.Array, type_: PropertyType) -> pa.Array:
+    expect(_is_number(array.type), array, "integers")
+    return array.cast(item_type(type_))
 
 
 def _is_number(kind: pa.DataType) -> bool:
     return bool(pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind))
 
 
-def _floats(array: pa.Array, target: pa.DataType) -> pa.Array:
-    _expect(_is_number(array.type), array, "numbers")
+def _floats(array: pa.Array, type_: PropertyType) -> pa.Array:
+    target = item_type(type_)
+    expect(_is_number(array.type), array, "numbers")
     floats = array.cast(target, safe=False)
     if not pc.all(pc.is_finite(floats), min_count=0).as_py():
         raise WrongValue(f"is not finite as a {target.bit_width}-bit float")
     return floats
 
 
-def _dates(array: pa.Array) -> pa.Array:
+def _dates(array: pa.Array, _type: PropertyType) -> pa.Array:
     kind = array.type
     if pa.types.is_date32(kind):
         return _within(array.view(pa.int32()), DAYS_RANGE).view(pa.date32())
@@ -192,7 +189,7 @@ def _dates(array: pa.Array) -> pa.Array:
         return _within(array, DAYS_RANGE).cast(pa.int32()).view(pa.date32())
     if pa.types.is_string(kind):
         return _iso_dates(array)
-    _expect(pa.types.is_timestamp(kind) or pa.types.is_date64(kind), array, "dates")
+    expect(pa.types.is_timestamp(kind) or pa.types.is_date64(kind), array, "dates")
     return pc.floor_temporal(_milliseconds(array), unit="day").cast(pa.date32())
 
 
@@ -205,8 +202,8 @@ def _iso_dates(array: pa.Array) -> pa.Array:
     return _within(days, DAYS_RANGE).view(pa.date32())
 
 
-def _times(array: pa.Array) -> pa.Array:
-    kind, target = array.type, scalar_type(Scalar.DATETIME)
+def _times(array: pa.Array, type_: PropertyType) -> pa.Array:
+    kind, target = array.type, item_type(type_)
     if pa.types.is_integer(kind):
         return _within(array, MILLISECONDS_RANGE).cast(pa.int64()).view(target)
     if pa.types.is_string(kind):
@@ -214,7 +211,7 @@ def _times(array: pa.Array) -> pa.Array:
     if pa.types.is_date32(kind):
         days = _within(array.view(pa.int32()), DAYS_RANGE).cast(pa.int64())
         return pc.multiply(days, _MILLISECONDS_PER_DAY).view(target)
-    _expect(pa.types.is_timestamp(kind) or pa.types.is_date64(kind), array, "times")
+    expect(pa.types.is_timestamp(kind) or pa.types.is_date64(kind), array, "times")
     return _milliseconds(array).view(target)
 
 
@@ -224,7 +221,7 @@ def _milliseconds(array: pa.Array) -> pa.Array:
     if not pa.types.is_date64(array.type):
         # Rounding a time near the ends of its type wraps around, so the range is checked first.
         low, high = MILLISECONDS_RANGE
-        per_second = _PER_SECOND[array.type.unit]
+        per_second = PER_SECOND[array.type.unit]
         range_ = (low * per_second // 1000, (high + 1) * per_second // 1000 - 1)
         bare = _within(numbers, range_).view(pa.timestamp(array.type.unit))
         return pc.floor_temporal(bare, unit="millisecond").cast(pa.timestamp("ms"))
@@ -245,7 +242,7 @@ def _parsed(array: pa.Array, parse: Callable[[str], int | None], target: pa.Data
     return pa.array(numbers, target).take(encoded.indices)
 
 
-def _blobs(array: pa.Array) -> pa.Array:
+def _blobs(array: pa.Array, _type: PropertyType) -> pa.Array:
     if pa.types.is_string(array.type):
         convert = converter(PropertyType(Scalar.BLOB))
         try:
@@ -253,7 +250,7 @@ def _blobs(array: pa.Array) -> pa.Array:
         except Unfit as problem:
             raise WrongValue(str(problem)) from None
         return pa.array(values, pa.large_binary())
-    _expect(_is_bytes(array.type), array, "bytes")
+    expect(_is_bytes(array.type), array, "bytes")
     if pa.types.is_fixed_size_binary(array.type) or pa.types.is_binary_view(array.type):
         array = array.cast(pa.binary())
     return array.cast(pa.large_binary())
@@ -268,7 +265,7 @@ def _list(array: pa.Array, type_: PropertyType) -> pa.Array:
     lengths = pc.fill_null(pc.list_value_length(lists), 0).cast(pa.int32())
     offsets = pa.concat_arrays([pa.array([0], pa.int32()), pc.cumulative_sum(lengths)])
     is_empty = pa.types.is_null(items.type)
-    stored = pa.nulls(0, scalar_type(type_.scalar)) if is_empty else CASTS[type_.scalar](items)
+    stored = pa.nulls(0, item_type(type_)) if is_empty else CASTS[type_.scalar](items, type_)
     return pa.ListArray.from_arrays(offsets, stored, type=column_type(type_), mask=lists.is_null())
 
 
@@ -312,21 +309,26 @@ def _as_list(array: pa.Array) -> pa.Array:
     kind = array.type
     types = pa.types
     is_list = types.is_list(kind) or types.is_large_list(kind) or types.is_fixed_size_list(kind)
-    _expect(is_list or types.is_list_view(kind) or types.is_large_list_view(kind), array, "lists")
+    expect(is_list or types.is_list_view(kind) or types.is_large_list_view(kind), array, "lists")
     return array if types.is_list(kind) else array.cast(pa.list_(kind.value_type))
 
 
-CASTS: Final[dict[Scalar, Callable[[pa.Array], pa.Array]]] = {
+CASTS: Final[dict[Scalar, Callable[[pa.Array, PropertyType], pa.Array]]] = {
     Scalar.STRING: _strings,
     Scalar.BLOB: _blobs,
     Scalar.BOOL: _booleans,
-    Scalar.I32: lambda array: _integers(array, pa.int32()),
-    Scalar.I64: lambda array: _integers(array, pa.int64()),
-    Scalar.U32: lambda array: _integers(array, pa.uint32()),
-    Scalar.U64: lambda array: _integers(array, pa.uint64()),
-    Scalar.F32: lambda array: _floats(array, pa.float32()),
-    Scalar.F64: lambda array: _floats(array, pa.float64()),
+    Scalar.I32: _integers,
+    Scalar.I64: _integers,
+    Scalar.U32: _integers,
+    Scalar.U64: _integers,
+    Scalar.F32: _floats,
+    Scalar.F64: _floats,
     Scalar.DATETIME: _times,
     Scalar.DATE: _dates,
+    Scalar.DECIMAL: decimals,
+    Scalar.TIME: clock_times,
+    Scalar.DURATION: lengths,
+    Scalar.UUID: uuids,
+    Scalar.JSON: json_values,
 }
 """The cast of a column of single values, for every scalar but a vector."""

@@ -9,6 +9,7 @@ from typing import Final
 
 import pyarrow as pa
 
+from omnigraph.core.decimals import DIGITS_MAX
 from omnigraph.core.scalars import Scalar
 from omnigraph.schema.catalog import EdgeType, NodeType
 from omnigraph.schema.ir import PropertyIR
@@ -45,8 +46,14 @@ ARROW_TYPES: Final[dict[Scalar, pa.DataType]] = {
     Scalar.DATETIME: pa.timestamp("ms", tz="UTC"),
     Scalar.DATE: pa.date32(),
     Scalar.VECTOR: pa.float32(),
+    Scalar.DECIMAL: pa.decimal128(DIGITS_MAX, 0),
+    Scalar.TIME: pa.time32("ms"),
+    Scalar.DURATION: pa.duration("ms"),
+    Scalar.UUID: pa.utf8(),
+    # Plain text: Lance would store a column of Arrow's JSON type in binary, and round its numbers to floats.
+    Scalar.JSON: pa.utf8(),
 }
-"""The type a single value is stored as."""
+"""The type a single value is stored as; of a decimal, the type for all of its digits (see ``item_type``)."""
 
 
 def table_schema(entity: Entity) -> pa.Schema:
@@ -84,13 +91,34 @@ def column_type(type_: PropertyType) -> pa.DataType:
     if type_.is_vector:
         assert type_.dimension is not None
         return pa.list_(pa.float32(), type_.dimension)
-    scalar = scalar_type(type_.scalar)
-    return pa.list_(scalar) if type_.is_list else scalar
+    item = item_type(type_)
+    return pa.list_(item) if type_.is_list else item
 
 
-def scalar_type(scalar: Scalar) -> pa.DataType:
-    """The Arrow type of a scalar; a vector's is that of its numbers."""
-    return ARROW_TYPES[scalar]
+def item_type(type_: PropertyType) -> pa.DataType:
+    """The Arrow type of a single value, or of the items of a list; a vector's is that of its numbers."""
+    return ARROW_TYPES[type_.scalar] if type_.digits is None else pa.decimal128(*type_.digits)
+
+
+def result_type(type_: PropertyType) -> pa.DataType:
+    """The Arrow type of a value in a result: JSON values are marked as such, so that no one takes them for texts."""
+    return pa.json_(pa.utf8()) if type_.is_json else column_type(type_)
+
+
+def result_schema(entity: Entity) -> pa.Schema:
+    """The columns of a type's table as results have them."""
+    types = {name: result_type(prop.type) for name, prop in entity.properties.items()}
+    stored = table_schema(entity)
+    return pa.schema([pa.field(field.name, types.get(field.name, field.type), field.nullable) for field in stored])
+
+
+def as_results(entity: Entity, rows: pa.Table) -> pa.Table:
+    """Columns of a type's table as results have them."""
+    for name, prop in entity.properties.items():
+        place = rows.schema.get_field_index(name)
+        if prop.type.is_json and place >= 0:
+            rows = rows.set_column(place, name, rows.column(place).cast(result_type(prop.type)))
+    return rows
 
 
 def column_identity(field: pa.Field) -> object:

@@ -13,8 +13,18 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from omnigraph.core.scalars import Scalar
-from omnigraph.core.temporal import DAYS_RANGE, MILLISECONDS_RANGE, parse_date, parse_datetime
-from omnigraph.rows.arrow_types import column_type, scalar_type
+from omnigraph.core.temporal import (
+    DAYS_RANGE,
+    DURATION_RANGE,
+    MILLISECONDS_PER_DAY,
+    MILLISECONDS_RANGE,
+    parse_date,
+    parse_datetime,
+    parse_length,
+    parse_time,
+)
+from omnigraph.core.uuids import CANONICAL
+from omnigraph.rows.arrow_types import column_type, item_type
 from omnigraph.rows.json_values import F32_OVERFLOW, Unfit, converter
 from omnigraph.schema.types import PropertyType
 
@@ -27,8 +37,8 @@ class Unusual(Exception):
 
 
 def temporal_in(value: object, type_: PropertyType) -> Literal["number", "text"] | None:
-    """The form of a date or time, or of the first one in a list; None if there is none."""
-    if not type_.scalar.is_temporal:
+    """The form of a date, time or duration, or of the first one in a list; None if there is none."""
+    if PARSING[type_.scalar].number is None:
         return None
     if isinstance(value, list):
         value = next((item for item in value if item is not None), None)
@@ -59,14 +69,42 @@ def stored(array: pa.Array, type_: PropertyType) -> pa.Array:
 
 
 def _scalars(array: pa.Array, type_: PropertyType) -> pa.Array:
-    return PARSING[type_.scalar].stored(array)
+    return PARSING[type_.scalar].stored(array, type_)
 
 
-def _same(array: pa.Array) -> pa.Array:
+def _same(array: pa.Array, _type: PropertyType) -> pa.Array:
     return array
 
 
-def _blobs(array: pa.Array) -> pa.Array:
+def _decimals(array: pa.Array, type_: PropertyType) -> pa.Array:
+    """Decimals that are written as texts. Numbers lose digits in Arrow's parser, so the exact path reads them."""
+    return _converted(array, type_)
+
+
+def _uuids(array: pa.Array, type_: PropertyType) -> pa.Array:
+    if pc.all(pc.match_substring_regex(array, CANONICAL), min_count=0).as_py():
+        return array
+    return _converted(array, type_)
+
+
+def _converted(array: pa.Array, type_: PropertyType) -> pa.Array:
+    """Each distinct text read by the exact converter."""
+    convert, encoded = converter(type_.item), array.dictionary_encode()
+    try:
+        values = [convert(text) for text in encoded.dictionary.to_pylist()]
+    except Unfit:
+        raise Unusual from None
+    return pa.array(values, item_type(type_)).take(encoded.indices)
+
+
+def _json(array: pa.Array, _type: PropertyType) -> pa.Array:
+    """Arrow's parser has no type for values of any form: the exact path reads them."""
+    if array.null_count < len(array):
+        raise Unusual
+    return array
+
+
+def _blobs(array: pa.Array, _type: PropertyType) -> pa.Array:
     convert = converter(PropertyType(Scalar.BLOB))
     try:
         values = [None if text is None else convert(text) for text in array.to_pylist()]
@@ -102,7 +140,7 @@ def _vector(array: pa.Array, type_: PropertyType) -> pa.Array:
     return lists.cast(column_type(type_))
 
 
-def _dates(array: pa.Array) -> pa.Array:
+def _dates(array: pa.Array, _type: PropertyType) -> pa.Array:
     if array.type != pa.utf8():
         return _within(array, DAYS_RANGE).view(pa.date32())
     if pc.all(pc.equal(pc.binary_length(array), 10), min_count=0).as_py():
@@ -114,8 +152,8 @@ def _dates(array: pa.Array) -> pa.Array:
     return _each_distinct(array, parse_date, pa.int32()).view(pa.date32())
 
 
-def _times(array: pa.Array) -> pa.Array:
-    type_ = scalar_type(Scalar.DATETIME)
+def _times(array: pa.Array, declared: PropertyType) -> pa.Array:
+    type_ = item_type(declared)
     if array.type != pa.utf8():
         return _within(array, MILLISECONDS_RANGE).view(type_)
     is_plain = pc.and_(pc.is_in(pc.binary_length(array), _ISO_TIME_LENGTHS), pc.ends_with(array, "Z"))
@@ -126,6 +164,16 @@ def _times(array: pa.Array) -> pa.Array:
             raise Unusual from None
         return _within(times.view(pa.int64()), MILLISECONDS_RANGE).view(type_)
     return _each_distinct(array, parse_datetime, pa.int64()).view(type_)
+
+
+def _clock_times(array: pa.Array, declared: PropertyType) -> pa.Array:
+    numbers = array if array.type != pa.utf8() else _each_distinct(array, parse_time, pa.int32())
+    return _within(numbers, (0, MILLISECONDS_PER_DAY - 1)).view(item_type(declared))
+
+
+def _lengths(array: pa.Array, declared: PropertyType) -> pa.Array:
+    numbers = array if array.type != pa.utf8() else _each_distinct(array, parse_length, pa.int64())
+    return _within(numbers, DURATION_RANGE).view(item_type(declared))
 
 
 def _within(numbers: pa.Array, range_: tuple[int, int]) -> pa.Array:
@@ -154,7 +202,7 @@ class Parsing:
     """The type Arrow parses a scalar as, the type for those written as numbers, and the way from there to storage."""
 
     type: pa.DataType
-    stored: Callable[[pa.Array], pa.Array] = _same
+    stored: Callable[[pa.Array, PropertyType], pa.Array] = _same
     number: pa.DataType | None = None
 
 
@@ -167,10 +215,15 @@ PARSING: Final[dict[Scalar, Parsing]] = {
     Scalar.U32: Parsing(pa.uint32()),
     Scalar.U64: Parsing(pa.uint64()),
     # Not narrowed by Arrow: the exact path rounds twice (text to double to float), and both must agree.
-    Scalar.F32: Parsing(pa.float64(), lambda array: _floats(array, narrow=True)),
-    Scalar.F64: Parsing(pa.float64(), lambda array: _floats(array, narrow=False)),
+    Scalar.F32: Parsing(pa.float64(), lambda array, _: _floats(array, narrow=True)),
+    Scalar.F64: Parsing(pa.float64(), lambda array, _: _floats(array, narrow=False)),
     Scalar.DATETIME: Parsing(pa.utf8(), _times, number=pa.int64()),
     Scalar.DATE: Parsing(pa.utf8(), _dates, number=pa.int32()),
-    Scalar.VECTOR: Parsing(pa.float64(), lambda array: _floats(array, narrow=True)),
+    Scalar.VECTOR: Parsing(pa.float64(), lambda array, _: _floats(array, narrow=True)),
+    Scalar.DECIMAL: Parsing(pa.utf8(), _decimals),
+    Scalar.TIME: Parsing(pa.utf8(), _clock_times, number=pa.int32()),
+    Scalar.DURATION: Parsing(pa.utf8(), _lengths, number=pa.int64()),
+    Scalar.UUID: Parsing(pa.utf8(), _uuids),
+    Scalar.JSON: Parsing(pa.utf8(), _json),
 }
 """Parsing of a column of single values; for a vector, of its numbers."""

@@ -21,6 +21,12 @@ def exact_rows(table: pa.Table) -> list[dict[str, Any]]:
     return result_rows(pa.Table.from_arrays(columns, table.schema.names))
 
 
+def exact_values(column: pa.Array) -> list[Any]:
+    """The values of a column as JSON has them: dates, times and durations as ISO texts, floats as Python's."""
+    rows = result_rows(pa.table({"value": as_written(column)}))
+    return [row["value"] for row in rows]
+
+
 def _plain(column: pa.Array) -> pa.Array:
     kind = column.type
     if pa.types.is_large_binary(kind):

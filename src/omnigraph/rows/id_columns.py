@@ -12,8 +12,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from omnigraph.core.scalars import Scalar
-from omnigraph.rows.arrow_casts import WrongColumn, WrongValue, cast_column, is_uuid, plain, uuid_texts
+from omnigraph.rows.arrow_casts import cast_column, is_uuid, plain, uuid_texts
 from omnigraph.rows.arrow_types import Entity
+from omnigraph.rows.casting.problems import WrongColumn, WrongValue
 from omnigraph.rows.keys import key_texts
 from omnigraph.schema.catalog import NodeType
 from omnigraph.schema.types import PropertyType

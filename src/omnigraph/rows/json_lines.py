@@ -11,6 +11,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Final
 
+from omnigraph.core.decimals import WrittenNumber
 from omnigraph.rows.limits import BLOCK_BYTES, LINE_BYTES_MAX, STRUCTURAL_TOKENS_MAX
 from omnigraph.rows.violations import shown
 
@@ -92,8 +93,11 @@ def is_blank(line: bytes) -> bool:
     return not line.strip(_BLANK)
 
 
-def parse_line(line: bytes) -> object:
-    """The one JSON value of a line. Raises Malformed; duplicate keys, NaN and infinities are not JSON here."""
+def parse_line(line: bytes, *, keeps_digits: bool = False) -> object:
+    """The one JSON value of a line. Raises Malformed; duplicate keys, NaN and infinities are not JSON here.
+
+    With ``keeps_digits`` numbers with a fraction remember how they were written.
+    """
     line = line.rstrip(_BLANK)
     if len(line) > STRUCTURAL_TOKENS_MAX and _structural_tokens(line) > STRUCTURAL_TOKENS_MAX:
         raise Malformed(f"the line has more than {STRUCTURAL_TOKENS_MAX} brackets, commas and colons")
@@ -102,7 +106,7 @@ def parse_line(line: bytes) -> object:
     except UnicodeDecodeError as problem:
         raise Malformed(f"not valid UTF-8 at byte {problem.start + 1} of the line") from None
     try:
-        return _decode(_DECODER, text)
+        return _decode(_EXACT_DECODER if keeps_digits else _DECODER, text)
     except ValueError:
         # Python refuses to convert thousands of digits. As a float they are infinite, which every type refuses.
         return _decode(_FLOAT_DECODER, text)
@@ -150,6 +154,9 @@ def _no_constant(name: str) -> object:
 
 
 _DECODER: Final = json.JSONDecoder(object_pairs_hook=_distinct, parse_constant=_no_constant)
+_EXACT_DECODER: Final = json.JSONDecoder(
+    object_pairs_hook=_distinct, parse_constant=_no_constant, parse_float=WrittenNumber
+)
 _FLOAT_DECODER: Final = json.JSONDecoder(object_pairs_hook=_distinct, parse_constant=_no_constant, parse_int=float)
 
 

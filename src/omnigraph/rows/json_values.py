@@ -1,7 +1,8 @@
 """Strict conversion of one JSON or Python value to its stored form.
 
-Dates become day numbers, times milliseconds, blobs bytes. Python dates, times and bytes are accepted too; JSON cannot
-produce them. Constraints such as enum membership are checked by ``values``.
+Dates become day numbers, times milliseconds, blobs bytes, decimals Python's, JSON values their canonical text. Python
+dates, times, decimals and bytes are accepted too; JSON cannot produce them. Constraints such as enum membership are
+checked by ``values``.
 """
 
 from __future__ import annotations
@@ -9,21 +10,31 @@ from __future__ import annotations
 import binascii
 import math
 from collections.abc import Callable
-from datetime import date, datetime
+from datetime import date, datetime, time, timedelta
+from decimal import Decimal
 from numbers import Integral, Real
 from typing import Final
 
+from omnigraph.core.decimals import DIGITS_MAX, Digits, as_decimal, fitted, parse_decimal
 from omnigraph.core.display import with_article
+from omnigraph.core.json_values.texts import NotJson, json_text
 from omnigraph.core.scalars import INTEGER_RANGES, Scalar
 from omnigraph.core.temporal import (
     CALENDAR,
     date_to_days,
     datetime_to_milliseconds,
     is_day,
+    is_length,
     is_moment,
+    is_time,
     parse_date,
     parse_datetime,
+    parse_length,
+    parse_time,
+    time_to_milliseconds,
+    timedelta_to_milliseconds,
 )
+from omnigraph.core.uuids import parse_uuid
 from omnigraph.rows.violations import shown
 from omnigraph.schema.types import PropertyType
 
@@ -45,7 +56,7 @@ def converter(type_: PropertyType) -> Convert:
     if type_.is_vector:
         assert type_.dimension is not None
         return _vector_converter(type_.dimension)
-    convert = CONVERTERS[type_.scalar]
+    convert = CONVERTERS[type_.scalar] if type_.digits is None else _decimal_converter(type_.digits)
     return _list_converter(convert, type_) if type_.is_list else convert
 
 
@@ -60,7 +71,7 @@ def kind_of(value: object) -> str:
             return "a huge integer"
         case float() if value != value:
             return "NaN"
-        case int() | float():
+        case int() | float() | Decimal():
             return f"the number {value}"
         case str():
             return f"the string {shown(value)}"
@@ -100,6 +111,8 @@ def _integer_converter(scalar: Scalar) -> Convert:
     def convert(value: object) -> int:
         # Libraries register their integers as Integral; the common case must not pay for the isinstance check.
         if type(value) is not int:
+            if isinstance(value, Decimal) and value.is_finite() and value == value.to_integral_value():
+                value = int(value)
             if isinstance(value, bool) or not isinstance(value, Integral):
                 raise Unfit(f"expected an integer, got {kind_of(value)}{_missing(value)}")
             value = int(value)
@@ -113,7 +126,7 @@ def _integer_converter(scalar: Scalar) -> Convert:
 def _to_f64(value: object) -> float:
     if type(value) is float:
         number = value
-    elif isinstance(value, bool) or not isinstance(value, Real):
+    elif isinstance(value, bool) or not isinstance(value, Real | Decimal):
         raise Unfit(f"expected a number, got {kind_of(value)}")
     else:
         try:
@@ -181,6 +194,69 @@ def _to_milliseconds(value: object) -> object:
             raise Unfit(f"expected an ISO time or milliseconds since 1970, got {kind_of(value)}")
 
 
+def _decimal_converter(digits: Digits) -> Convert:
+    precision, scale = digits
+
+    def convert(value: object) -> Decimal:
+        if isinstance(value, str):
+            number = parse_decimal(value)
+        elif isinstance(value, bool) or not isinstance(value, int | float | Decimal | Integral):
+            number = None
+        else:
+            number = as_decimal(value if isinstance(value, int | float | Decimal) else int(value))
+        if number is None or not number.is_finite():
+            raise Unfit(f"expected a decimal number, got {kind_of(value)}{_missing(value)}")
+        found = fitted(number, digits)
+        if found is None:
+            raise Unfit(f"{kind_of(value)} does not fit {precision} digits, {scale} of them behind the point")
+        return found
+
+    return convert
+
+
+def _to_time(value: object) -> object:
+    match value:
+        case str() if (parsed := parse_time(value)) is not None:
+            return parsed
+        case time() if value.tzinfo is None:
+            return time_to_milliseconds(value)
+        case int() if not isinstance(value, bool) and is_time(value):
+            return value
+        case _:
+            raise Unfit(f"expected a time such as 12:30:15 or milliseconds of a day, got {kind_of(value)}")
+
+
+def _to_length(value: object) -> object:
+    match value:
+        case str():
+            found = parse_length(value)
+        case timedelta():
+            found = timedelta_to_milliseconds(value)
+        case int() if not isinstance(value, bool):
+            found = value
+        case _:
+            found = None
+    if found is None or not is_length(found):
+        raise Unfit(
+            f"expected an ISO duration without years and months, such as P1DT2H, or milliseconds, got {kind_of(value)}"
+        )
+    return found
+
+
+def _to_uuid(value: object) -> str:
+    found = parse_uuid(value) if isinstance(value, str) else None
+    if found is None:
+        raise Unfit(f"expected a UUID, got {kind_of(value)}")
+    return found
+
+
+def _to_json(value: object) -> str:
+    try:
+        return json_text(value)
+    except NotJson as problem:
+        raise Unfit(f"expected a JSON value: {problem}") from None
+
+
 def _to_bytes(value: object) -> bytes:
     if isinstance(value, bytes | bytearray | memoryview):
         return bytes(value)
@@ -241,5 +317,10 @@ CONVERTERS: Final[dict[Scalar, Convert]] = {
     Scalar.F64: _to_f64,
     Scalar.DATETIME: _to_milliseconds,
     Scalar.DATE: _to_days,
+    Scalar.DECIMAL: _decimal_converter((DIGITS_MAX, 0)),
+    Scalar.TIME: _to_time,
+    Scalar.DURATION: _to_length,
+    Scalar.UUID: _to_uuid,
+    Scalar.JSON: _to_json,
 }
 """The reader of a single non-null value, for every scalar but a vector."""

@@ -17,6 +17,7 @@ from typing import Final
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from omnigraph.core.decimals import decimal_text
 from omnigraph.core.scalars import Scalar
 from omnigraph.core.temporal import date_to_days, datetime_to_milliseconds
 from omnigraph.rows.ends.references import end_of, key_texts_of_end
@@ -45,6 +46,8 @@ def key_text(value: object, type_: PropertyType) -> str | None:
             return _float_text(float(value), narrow=type_.scalar is Scalar.F32)
         case int():
             return str(value)
+        case Decimal():
+            return decimal_text(value)
         case _:
             raise TypeError(f"a {type(value).__name__} cannot be part of a key")
 
@@ -109,6 +112,11 @@ def _float_texts(array: pa.Array, *, narrow: bool) -> pa.Array:
     return pa.array([_float_text(value, narrow=narrow) for value in array.to_pylist()], pa.utf8())
 
 
+def decimal_texts(array: pa.Array) -> pa.Array:
+    """The digits of decimals, without an exponent, which Arrow writes for small numbers."""
+    return pa.array([None if value is None else decimal_text(value) for value in array.to_pylist()], pa.utf8())
+
+
 def _cast_texts(array: pa.Array) -> pa.Array:
     return array.cast(pa.utf8())
 
@@ -124,5 +132,9 @@ TEXTS: Final[dict[Scalar, Callable[[pa.Array], pa.Array]]] = {
     Scalar.F64: lambda array: _float_texts(array, narrow=False),
     Scalar.DATETIME: lambda array: _cast_texts(array.view(pa.int64())),
     Scalar.DATE: lambda array: _cast_texts(array.view(pa.int32())),
+    Scalar.DECIMAL: decimal_texts,
+    Scalar.TIME: lambda array: _cast_texts(array.view(pa.int32())),
+    Scalar.DURATION: lambda array: _cast_texts(array.view(pa.int64())),
+    Scalar.UUID: lambda array: array,
 }
 """Canonical texts of a column as stored, for every scalar that can be part of a key."""

@@ -6,12 +6,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
+from decimal import Decimal
 from functools import reduce
 from typing import Any, Final
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from omnigraph.core.decimals import exact_sum, fitted
+from omnigraph.core.json_values.merge import merge_json
+from omnigraph.core.temporal import is_length as is_length_in_range
 from omnigraph.schema.ir import MergePolicy
 
 Combined = tuple[pa.Array, pa.BooleanArray]
@@ -37,6 +41,21 @@ def _min(_: pa.Array, source: pa.Array, target: pa.Array) -> Combined:
 def _unions(base: pa.Array, source: pa.Array, target: pa.Array) -> Combined:
     rows = zip(base.to_pylist(), source.to_pylist(), target.to_pylist(), strict=True)
     return _whole(pa.array([_union(*row) for row in rows], source.type))
+
+
+def _keys(base: pa.Array, source: pa.Array, target: pa.Array) -> Combined:
+    merged = [merge_json(*row) for row in zip(base.to_pylist(), source.to_pylist(), target.to_pylist(), strict=True)]
+    fits = pa.array([item.conflict is None for item in merged], pa.bool_())
+    return pa.array([item.text for item in merged], source.type), fits
+
+
+def misfits(policy: MergePolicy, base: pa.Array, source: pa.Array, target: pa.Array) -> list[str]:
+    """The reason of each row that has no combined value, as the end of a message."""
+    if policy is not MergePolicy.KEYS:
+        return [f", and their {policy.value} does not fit"] * len(source)
+    rows = zip(base.to_pylist(), source.to_pylist(), target.to_pylist(), strict=True)
+    paths = [merge_json(*row).conflict for row in rows]
+    return [f" at {path}" if path else "" for path in paths]
 
 
 def _whole(values: pa.Array) -> Combined:
@@ -65,6 +84,8 @@ def _sum(base: pa.Array, source: pa.Array, target: pa.Array) -> Combined:
     if pa.types.is_floating(type_):
         before, left, right = (pc.fill_null(side, 0).cast(pa.float64()) for side in (base, source, target))
         return _float_sum(before, left, right, type_)
+    if pa.types.is_decimal(type_) or pa.types.is_duration(type_):
+        return _exact_sum(base, source, target)
     sums: list[int | None] = []
     for row in zip(base.to_pylist(), source.to_pylist(), target.to_pylist(), strict=True):
         before, left, right = (value or 0 for value in row)
@@ -73,6 +94,24 @@ def _sum(base: pa.Array, source: pa.Array, target: pa.Array) -> Combined:
     fits = [number is not None and low <= number <= high for number in sums]
     values = [number if fit else None for number, fit in zip(sums, fits, strict=True)]
     return pa.array(values, type_), pa.array(fits, pa.bool_())
+
+
+def _exact_sum(base: pa.Array, source: pa.Array, target: pa.Array) -> Combined:
+    """The same for decimals and durations, which have ranges of their own."""
+    type_ = base.type
+    is_length = pa.types.is_duration(type_)
+    columns = [side.cast(pa.int64()) if is_length else side for side in (base, source, target)]
+    made: list[Any] = []
+    for row in zip(*(column.to_pylist() for column in columns), strict=True):
+        before, left, right = (value or 0 for value in row)
+        if is_length:
+            total = left + right - before
+            made.append(total if is_length_in_range(total) else None)
+        else:
+            total = exact_sum(left, right, Decimal(before).copy_negate())
+            made.append(fitted(total, (type_.precision, type_.scale)))
+    values = pa.array(made, pa.int64()).cast(type_) if is_length else pa.array(made, type_)
+    return values, pc.is_valid(values)
 
 
 def _float_sum(base: pa.Array, source: pa.Array, target: pa.Array, type_: pa.DataType) -> Combined:
@@ -110,4 +149,5 @@ COMBINERS: Final[Mapping[MergePolicy, Combiner]] = {
     MergePolicy.MIN: _min,
     MergePolicy.SUM: _sum,
     MergePolicy.UNION: _unions,
+    MergePolicy.KEYS: _keys,
 }

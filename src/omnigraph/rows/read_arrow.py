@@ -18,8 +18,9 @@ import pyarrow.compute as pc
 from omnigraph.core.display import with_article
 from omnigraph.core.scalars import Scalar
 from omnigraph.errors import UsageError
-from omnigraph.rows.arrow_casts import WrongColumn, WrongValue, cast_column, plain
+from omnigraph.rows.arrow_casts import cast_column, plain
 from omnigraph.rows.arrow_types import DST, ID, SRC, Entity, table_schema
+from omnigraph.rows.casting.problems import WrongColumn, WrongValue
 from omnigraph.rows.ends.columns import flat_ends, stored_name
 from omnigraph.rows.ends.references import has_typed_key, stored_tags, type_columns, with_types
 from omnigraph.rows.id_columns import id_column, id_columns, text_key

@@ -18,7 +18,7 @@ from omnigraph.rows.minting import MintIds
 from omnigraph.rows.omissions import Omissions
 from omnigraph.rows.typed_rows import Gathering, TypedRows, in_line_order, joined
 from omnigraph.rows.violations import Violations
-from omnigraph.schema.catalog import Catalog
+from omnigraph.schema.catalog import Catalog, all_types
 
 
 def read_lines(
@@ -39,13 +39,14 @@ def read_lines(
     reader = RecordReader(catalog, source, mint_ids, violations, omissions)
     columns = ColumnarReader(catalog, mint_ids, omissions)
     gathering = Gathering(batch_rows)
+    keeps_digits = _holds_digits(catalog)
 
     def too_long(line: int) -> None:
         reader.malformed(f"the line is longer than {LINE_BYTES_MAX} bytes", line)
 
     for block in blocks(chunks, too_long, is_start=is_start):
         pieces, unjudged = columns.read(block)
-        for piece in _in_order(pieces, _read_exactly(unjudged, reader)):
+        for piece in _in_order(pieces, _read_exactly(unjudged, reader, keeps_digits=keeps_digits)):
             yield from gathering.add(piece)
     yield from gathering.rest()
 
@@ -75,12 +76,21 @@ def read_objects(
     yield from gathering.rest()
 
 
-def _read_exactly(lines: Iterable[NumberedLine], reader: RecordReader) -> list[TypedRows]:
+def _holds_digits(catalog: Catalog) -> bool:
+    """True if a property holds more digits than a float."""
+    return any(
+        prop.type.digits is not None or prop.type.is_json
+        for entity in all_types(catalog)
+        for prop in entity.properties.values()
+    )
+
+
+def _read_exactly(lines: Iterable[NumberedLine], reader: RecordReader, *, keeps_digits: bool) -> list[TypedRows]:
     for number, line in lines:
         if is_blank(line):
             continue
         try:
-            record = parse_line(line)
+            record = parse_line(line, keeps_digits=keeps_digits)
         except Malformed as problem:
             reader.malformed(str(problem), number)
         else:

@@ -1,12 +1,11 @@
 """Query results as JSON values, for the command line and the server, and as Python values.
 
-Dates and times are ISO texts, non-finite floats are the texts ``NaN``, ``Infinity`` and ``-Infinity``, bytes are
-omitted. Exports use ``write_json``, which is lossless.
+Dates, times and durations are ISO texts, decimals the texts of their digits, non-finite floats the texts ``NaN``,
+``Infinity`` and ``-Infinity``, bytes are omitted. Exports use ``write_json``, which is lossless.
 """
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Sequence
 from typing import Any
@@ -14,7 +13,9 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from omnigraph.core.temporal import format_date, format_datetime
+from omnigraph.core.decimals import decimal_text
+from omnigraph.core.json_values.texts import plain_json
+from omnigraph.core.temporal import format_date, format_datetime, format_duration, format_time
 
 _DAYS_MIN, _DAYS_MAX = -719_162, 2_932_896
 _MILLISECONDS_PER_DAY = 86_400_000
@@ -40,7 +41,7 @@ def _cells(column: pa.Array | pa.ChunkedArray, shortest: bool) -> list[Any]:
     if pa.types.is_dictionary(kind):
         return _cells(column.dictionary_decode(), shortest)
     if isinstance(kind, pa.JsonType):
-        return [cell if cell is None else json.loads(cell) for cell in column.to_pylist()]
+        return [cell if cell is None else plain_json(cell) for cell in column.to_pylist()]
     if isinstance(column, pa.ExtensionArray):
         return _cells(column.storage, shortest)
     if pa.types.is_float32(kind) and shortest:
@@ -56,7 +57,11 @@ def _cells(column: pa.Array | pa.ChunkedArray, shortest: bool) -> list[Any]:
         moments = pc.floor_temporal(column, unit="millisecond").cast(pa.timestamp("ms", tz=kind.tz))
         return [_time_text(moment) for moment in moments.view(pa.int64()).to_pylist()]
     if pa.types.is_decimal(kind):
-        return [cell if cell is None else float(cell) if kind.scale > 0 else int(cell) for cell in column.to_pylist()]
+        return [cell if cell is None else decimal_text(cell) for cell in column.to_pylist()]
+    if kind == pa.time32("ms"):
+        return [cell if cell is None else format_time(cell) for cell in column.view(pa.int32()).to_pylist()]
+    if kind == pa.duration("ms"):
+        return [cell if cell is None else format_duration(cell) for cell in column.view(pa.int64()).to_pylist()]
     if pa.types.is_time(kind) or pa.types.is_duration(kind) or pa.types.is_interval(kind):
         return [cell if cell is None else str(cell) for cell in column.to_pylist()]
     if pa.types.is_nested(kind):
@@ -161,12 +166,32 @@ _SAME = frozenset((pa.utf8(), pa.bool_(), pa.int32(), pa.int64(), pa.uint32(), p
 
 def python_values(column: pa.Array | pa.ChunkedArray) -> list[Any]:
     """The values of a column, as ``python_rows`` gives them."""
+    if _holds_json(column.type):
+        return _unpacked(column)
     try:
         values: list[Any] = as_written(column).to_pylist()
         return values
     except (ValueError, OverflowError):
         # Python has no value for years outside 1 to 9999.
         return [row["value"] for row in result_rows(pa.table({"value": as_written(column)}))]
+
+
+def _holds_json(kind: pa.DataType) -> bool:
+    if pa.types.is_struct(kind):
+        return any(_holds_json(field.type) for field in kind)
+    return isinstance(kind, pa.JsonType)
+
+
+def _unpacked(column: pa.Array | pa.ChunkedArray) -> list[Any]:
+    """JSON values as Python's, also in the fields of structs."""
+    array = column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column
+    if isinstance(array.type, pa.JsonType):
+        return [cell if cell is None else plain_json(cell) for cell in array.to_pylist()]
+    fields = zip(*(python_values(field) for field in array.flatten()), strict=True)
+    names, valid = [field.name for field in array.type], array.is_valid().to_pylist()
+    return [
+        dict(zip(names, row, strict=True)) if is_valid else None for row, is_valid in zip(fields, valid, strict=True)
+    ]
 
 
 def as_written(column: pa.Array | pa.ChunkedArray) -> pa.Array | pa.ChunkedArray:

@@ -11,6 +11,7 @@ from collections.abc import Callable, Collection, Iterator
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from omnigraph.core.decimals import as_decimal
 from omnigraph.rows.arrow_types import ID, Entity, table_schema
 from omnigraph.rows.violations import Place, Violation, ViolationCode, Violations, shown
 from omnigraph.schema.catalog import NodeType
@@ -99,6 +100,13 @@ def _check_range(bounds: RangeConstraint, report: _Report) -> None:
 def _compare(column: pa.Array, bound: int | float, *, is_low: bool) -> pa.Array:
     """A mask of values beyond a bound. Integers are compared as integers: doubles are not exact above 2**53."""
     beyond = pc.less if is_low else pc.greater
+    if pa.types.is_decimal(column.type):
+        # Bounds are the numbers that are written: 0.1 is a tenth.
+        limit = as_decimal(bound)
+        found = [
+            None if value is None else (value < limit if is_low else value > limit) for value in column.to_pylist()
+        ]
+        return pa.array(found, pa.bool_())
     if pa.types.is_floating(column.type):
         return beyond(column, pa.scalar(float(bound), pa.float64()))
     if isinstance(bound, float) and not math.isfinite(bound):

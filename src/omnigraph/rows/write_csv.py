@@ -17,6 +17,7 @@ import pyarrow.compute as pc
 from omnigraph.core.scalars import Scalar
 from omnigraph.errors import InputError
 from omnigraph.rows.arrow_types import DST, ID, SRC, Entity
+from omnigraph.rows.keys import decimal_texts
 from omnigraph.rows.limits import BATCH_BYTES
 from omnigraph.rows.write_json import (
     ISO_TEXTS,
@@ -25,6 +26,8 @@ from omnigraph.rows.write_json import (
     Dates,
     Texts,
     blob_texts,
+    cast_texts,
+    duration_texts,
     joined,
     list_texts,
     refuse_not_finite,
@@ -39,6 +42,10 @@ PLAIN_TEXTS: Final[Texts] = {
     **TEXTS,
     Scalar.STRING: lambda array: array,
     Scalar.BLOB: blob_texts,
+    Scalar.DECIMAL: decimal_texts,
+    Scalar.TIME: cast_texts,
+    Scalar.DURATION: duration_texts,
+    Scalar.UUID: lambda array: array,
 }
 """Texts of single values without quotes, null where the value is null."""
 

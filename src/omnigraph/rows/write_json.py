@@ -16,10 +16,12 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from omnigraph.core.scalars import Scalar
+from omnigraph.core.temporal import format_duration
 from omnigraph.errors import InputError
 from omnigraph.rows.arrow_types import ID, Entity
 from omnigraph.rows.ends.references import UNRESOLVED, shown_batch
 from omnigraph.rows.json_values import MANAGED_BLOB
+from omnigraph.rows.keys import decimal_texts
 from omnigraph.rows.limits import BATCH_BYTES
 from omnigraph.rows.omissions import named_runs
 from omnigraph.rows.typed_rows import TypedRows
@@ -33,7 +35,7 @@ Texts = Mapping[Scalar, Callable[[pa.Array], pa.Array]]
 
 
 class Dates(Enum):
-    """Form of dates and times in text. Loads read both."""
+    """Form of dates in text. Loads read both. Times of day and durations are texts in either form."""
 
     NUMBER = "number"
     """Days or milliseconds since 1970-01-01, as the reference implementation writes them."""
@@ -197,6 +199,12 @@ def iso_time_texts(array: pa.Array) -> pa.Array:
     return pc.replace_substring(array.cast(pa.utf8()), " ", "T")
 
 
+def duration_texts(array: pa.Array) -> pa.Array:
+    """``P1DT2H`` for each duration."""
+    encoded = array.view(pa.int64()).dictionary_encode()
+    return pa.array(map(format_duration, encoded.dictionary.to_pylist()), pa.utf8()).take(encoded.indices)
+
+
 def cast_texts(array: pa.Array) -> pa.Array:
     """Arrow's own text of each value."""
     return array.cast(pa.utf8())
@@ -215,11 +223,21 @@ TEXTS: Final[Texts] = {
     Scalar.DATETIME: lambda array: cast_texts(array.view(pa.int64())),
     Scalar.DATE: lambda array: cast_texts(array.view(pa.int32())),
     Scalar.VECTOR: _narrow_float_texts,
+    Scalar.DECIMAL: lambda array: in_quotes(decimal_texts(array)),
+    Scalar.TIME: lambda array: in_quotes(cast_texts(array)),
+    Scalar.DURATION: lambda array: in_quotes(duration_texts(array)),
+    Scalar.UUID: in_quotes,
+    Scalar.JSON: lambda array: array,
 }
 """JSON texts of single values, null where the value is null; for a vector, of its numbers."""
 
-ISO_TEXTS: Final[Texts] = {Scalar.DATE: cast_texts, Scalar.DATETIME: iso_time_texts}
-"""ISO texts of dates and times, without quotes."""
+ISO_TEXTS: Final[Texts] = {
+    Scalar.DATE: cast_texts,
+    Scalar.DATETIME: iso_time_texts,
+    Scalar.TIME: cast_texts,
+    Scalar.DURATION: duration_texts,
+}
+"""ISO texts of dates, times and durations, without quotes."""
 
 JSON_TEXTS: Final[dict[Dates, Texts]] = {
     Dates.NUMBER: TEXTS,

@@ -35,6 +35,8 @@ class MergePolicy(StrEnum):
     MIN = "min"
     SUM = "sum"
     UNION = "union"
+    KEYS = "keys"
+    """Members of JSON objects are merged one by one."""
     REVIEW = "review"
 
 

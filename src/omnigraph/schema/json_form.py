@@ -134,8 +134,10 @@ def _unordered(constraint: JsonObject) -> JsonObject:
 
 
 def property_type_json(type_: PropertyType) -> JsonObject:
-    """A property type as in migration plans: the scalar of a vector carries its dimension."""
+    """A property type as in migration plans: a vector carries its dimension, a decimal its digits."""
     scalar: object = {type_.scalar.value: type_.dimension} if type_.is_vector else type_.scalar.value
+    if type_.digits is not None:
+        scalar = {type_.scalar.value: list(type_.digits)}
     values = None if type_.enum_values is None else list(type_.enum_values)
     return {"scalar": scalar, "nullable": type_.nullable, "list": type_.is_list, "enum_values": values}
 

@@ -242,13 +242,22 @@ def property_type(data: object, place: str) -> PropertyType:
     """The type that ``property_type_json`` wrote."""
     fields = _Fields(data, place)
     dimension: int | None = None
-    if isinstance(fields.raw("scalar"), Mapping):
+    digits: tuple[int, int] | None = None
+    described = fields.raw("scalar")
+    if isinstance(described, Mapping) and Scalar.DECIMAL.value in described:
+        scalar = Scalar.DECIMAL
+        match described[scalar.value]:
+            case [int(precision), int(scale)]:
+                digits = (precision, scale)
+            case other:
+                raise InputError(f"the stored schema is damaged: {other!r:.60} are not the digits of a decimal")
+    elif isinstance(described, Mapping):
         scalar = Scalar.VECTOR
-        dimension = _Fields(fields.raw("scalar"), "scalar").integer(scalar.value)
+        dimension = _Fields(described, "scalar").integer(scalar.value)
     else:
         scalar = fields.member("scalar", Scalar)
     values = None if fields.raw("enum_values") is None else fields.texts("enum_values")
-    return PropertyType(scalar, fields.truth("list"), fields.truth("nullable"), dimension, values)
+    return PropertyType(scalar, fields.truth("list"), fields.truth("nullable"), dimension, values, digits)
 
 
 def _annotations(fields: _Fields) -> tuple[CustomAnnotation, ...]:

@@ -31,13 +31,16 @@ def _any_type(_: PropertyType) -> bool:
     return True
 
 
-def _is_number(type_: PropertyType) -> bool:
-    return type_.is_number
-
-
 def _is_ordered(type_: PropertyType) -> bool:
-    is_instant = type_.scalar in (Scalar.DATE, Scalar.DATETIME) and not type_.is_list
-    return type_.is_number or type_.is_text or is_instant
+    return type_.is_plain_scalar and type_.scalar.info.is_ordered
+
+
+def _is_summable(type_: PropertyType) -> bool:
+    return type_.is_number or (type_.scalar is Scalar.DURATION and not type_.is_list)
+
+
+def _is_json(type_: PropertyType) -> bool:
+    return type_.is_json
 
 
 def _is_list(type_: PropertyType) -> bool:
@@ -59,10 +62,11 @@ POLICIES: Final[Mapping[MergePolicy, PolicyInfo]] = {
     MergePolicy.SOURCE: PolicyInfo(PropertyOutcome.SOURCE),
     MergePolicy.TARGET: PolicyInfo(PropertyOutcome.TARGET),
     MergePolicy.NEWEST: PolicyInfo(PropertyOutcome.NEWEST),
-    MergePolicy.MAX: PolicyInfo(PropertyOutcome.COMBINED, _is_ordered, "a number, String, Date or DateTime"),
-    MergePolicy.MIN: PolicyInfo(PropertyOutcome.COMBINED, _is_ordered, "a number, String, Date or DateTime"),
-    MergePolicy.SUM: PolicyInfo(PropertyOutcome.COMBINED, _is_number, "a numeric type", needs_base=True),
+    MergePolicy.MAX: PolicyInfo(PropertyOutcome.COMBINED, _is_ordered, "a number, String, date, time or duration"),
+    MergePolicy.MIN: PolicyInfo(PropertyOutcome.COMBINED, _is_ordered, "a number, String, date, time or duration"),
+    MergePolicy.SUM: PolicyInfo(PropertyOutcome.COMBINED, _is_summable, "a number or a Duration", needs_base=True),
     MergePolicy.UNION: PolicyInfo(PropertyOutcome.COMBINED, _is_list, "a list", needs_base=True),
+    MergePolicy.KEYS: PolicyInfo(PropertyOutcome.COMBINED, _is_json, "Json", needs_base=True),
     MergePolicy.REVIEW: PolicyInfo(PropertyOutcome.CONFLICT),
 }
 

@@ -10,13 +10,18 @@ from omnigraph.lang.syntax import TypeRef
 
 @dataclass(frozen=True, slots=True)
 class PropertyType:
-    """A scalar, a list of scalars, an enum (a String with allowed values) or a vector; nullable or not."""
+    """A scalar, a list of scalars, an enum (a String with allowed values) or a vector; nullable or not.
+
+    A changed type is made with ``dataclasses.replace``, so that the digits of a decimal are not lost.
+    """
 
     scalar: Scalar
     is_list: bool = False
     nullable: bool = False
     dimension: int | None = None
     enum_values: tuple[str, ...] | None = None
+    digits: tuple[int, int] | None = None
+    """The digits of a decimal, and those behind the point."""
 
     def __str__(self) -> str:
         if self.enum_values is not None:
@@ -24,7 +29,8 @@ class PropertyType:
         elif self.scalar is Scalar.VECTOR:
             name = f"Vector({self.dimension})"
         else:
-            name = f"[{self.scalar.value}]" if self.is_list else self.scalar.value
+            name = self.scalar.value if self.digits is None else f"Decimal({self.digits[0]}, {self.digits[1]})"
+            name = f"[{name}]" if self.is_list else name
         return f"{name}?" if self.nullable else name
 
     @property
@@ -52,7 +58,16 @@ class PropertyType:
     @property
     def item(self) -> PropertyType:
         """The type of a list's items."""
-        return PropertyType(self.scalar)
+        return PropertyType(self.scalar, digits=self.digits)
+
+    @property
+    def form(self) -> tuple[object, ...]:
+        """Everything but nullability and enum values: types of one form have the same stored values."""
+        return (self.scalar, self.is_list, self.dimension, self.digits)
+
+    @property
+    def is_json(self) -> bool:
+        return self.scalar is Scalar.JSON and not self.is_list
 
     def is_compatible_with(self, other: PropertyType) -> bool:
         """Values of the two types can be compared; nullability and enum values do not matter."""
@@ -68,4 +83,4 @@ def type_from_syntax(ref: TypeRef) -> PropertyType:
     if ref.enum_values is not None:
         values = tuple(sorted(set(ref.enum_values)))
         return PropertyType(Scalar.STRING, nullable=ref.nullable, enum_values=values)
-    return PropertyType(SCALARS_BY_NAME[ref.name], ref.is_list, ref.nullable, ref.dimension)
+    return PropertyType(SCALARS_BY_NAME[ref.name], ref.is_list, ref.nullable, ref.dimension, digits=ref.digits)

@@ -11,7 +11,7 @@ from omnigraph.errors import CompileError, ParameterError
 from omnigraph.lang.gq_parser import parse_queries
 from omnigraph.lang.source import Source
 from omnigraph.query.compile import select_query
-from omnigraph.query.params import kind_of
+from omnigraph.query.types.supplied import kind_of
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,8 +14,10 @@ from omnigraph.exec.analytics.forms import Form
 from omnigraph.exec.analytics.nodes import NodeSpace
 from omnigraph.exec.analytics.steps import Steps
 from omnigraph.spark.jobs.cleanup import sweeper
+from omnigraph.spark.jobs.documents import parallelism, run_documents
 from omnigraph.spark.jobs.merge import merger
 from omnigraph.spark.jobs.optimize import workers
+from omnigraph.spark.jobs.resolve import match_finder
 from omnigraph.spark.jobs.sql import sql_frame
 from omnigraph.spark.jobs.tables import tables
 from omnigraph.spark.jobs.views import views
@@ -26,9 +28,12 @@ from omnigraph.spark.query.api import query_frame, query_rows
 __all__ = [
     "load",
     "load_preview",
+    "match_finder",
     "merger",
+    "parallelism",
     "query_frame",
     "query_rows",
+    "run_documents",
     "spark_steps",
     "sql_frame",
     "sweeper",

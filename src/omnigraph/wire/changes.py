@@ -45,6 +45,8 @@ def cause_json(commit: GraphCommit) -> dict[str, Any]:
         "authored_branch": commit.branch,
         "actor_id": commit.actor,
         "authored_at": commit.created_at_us,
+        "kind": commit.kind.value,
+        "message": commit.message,
     }
     return {name: value for name, value in cause.items() if value is not None}
 

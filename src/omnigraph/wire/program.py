@@ -42,6 +42,16 @@ def profile_json(profile: NamedProfile, *, active: bool) -> dict[str, Any]:
     }
 
 
+def login_json(server: str, url: str | None, path: str | None) -> dict[str, Any]:
+    """A stored token; ``path`` is null if it is in the keyring, ``url`` if the settings do not name the server."""
+    return {"server": server, "url": url, "stored_in": "keyring" if path is None else "file", "path": path}
+
+
+def logout_json(server: str) -> dict[str, Any]:
+    """A token that was removed."""
+    return {"server": server, "removed": True}
+
+
 def formatted_file_json(
     path: str,
     status: str,

@@ -45,7 +45,7 @@ _MESSAGES: Final = {
 
 @dataclass(frozen=True, slots=True)
 class MergeScopes:
-    """The scopes of an actor on both sides of a merge; None on a side of which it may see, or change, everything."""
+    """The scopes of an actor on both sides of a merge; None where it may see, or change, everything."""
 
     read: DataScope | None
     change: DataScope | None

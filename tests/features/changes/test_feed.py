@@ -75,6 +75,8 @@ def test_every_commit_comes_once_in_order_with_its_cause(graph: omnigraph.Graph)
         "authored_branch": "main",
         "actor_id": "ann",
         "authored_at": page.blocks[0].commit.created_at_us,
+        "kind": "load",
+        "message": "first",
     }
     assert shown["blocks"][3]["changes"][1] == {
         "kind": "edge",

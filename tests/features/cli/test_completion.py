@@ -21,7 +21,7 @@ def _offered(words: str, **environment: str) -> list[str]:
 
 def test_the_installed_program_answers_the_shell() -> None:
     done = run_program(env=_completion_environment("lo"))
-    assert (done.returncode, done.stdout, done.stderr) == (0, "plain,load\n", "")
+    assert (done.returncode, done.stdout, done.stderr) == (0, "plain,load\nplain,login\nplain,logout\n", "")
 
 
 @pytest.fixture

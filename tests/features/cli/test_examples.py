@@ -52,3 +52,16 @@ def test_a_reader_of_two_tables_never_sees_a_state_between_raw_lance_writers(tmp
     assert graph.snapshot().counts() == {"edge:Paid": 12, "node:Account": 4}
     assert graph.query("query q() { match { $a: Account } return { sum($a.balance) as s } }").scalar() == 400
     assert not graph.verify().problems
+
+
+def test_retrieval_finds_chunks_and_what_the_graph_knows_around_them(tmp_path: Path) -> None:
+    program = EXAMPLES / "graphrag" / "graphrag.py"
+    said = _output(program, tmp_path)
+    assert said.startswith("4 documents (4 new, 0 changed, 0 unchanged), 6 chunks, 17 mentions\n")
+    assert "[Notes on a translation] It is often called the first program that was published." in said
+    assert "Charles Babbage designed Analytical Engine, Difference Engine." in said
+    assert "See also: Weaving with cards, about Joseph Marie Jacquard." in said
+    assert _output(program, tmp_path).startswith("4 documents (0 new, 0 changed, 4 unchanged)")
+    files = [program.with_name(name) for name in ("graphrag.pg", "ask.gq")]
+    assert run("fmt", "--check", *files).exit_code == 0
+    assert run("lint", "--schema", files[0], "--query", files[1]).exit_code == 0

@@ -77,4 +77,4 @@ def test_conflicts_are_rows(graph: Path) -> None:
 
 
 def test_a_list_for_people_is_drawn_or_formatted_not_both(changed: Path) -> None:
-    assert run("commit", "list", "--graph", "--format", "csv").exit_code == 2
+    assert run("commit", "list", "--draw", "--format", "csv").exit_code == 2

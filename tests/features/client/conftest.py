@@ -8,8 +8,9 @@ import pytest
 
 import omnigraph
 from omnigraph import Graph, RemoteGraph
-from tests.features.server.conftest import small_graph
-from tests.features.server.live import BASE, Live, running, serving_of
+from omnigraph.server.agents import agent_tools
+from tests.features.server.conftest import STORED, small_graph
+from tests.features.server.live import BASE, Live, queries_of, running, serving_of
 
 NUMBERS = count()
 
@@ -22,7 +23,7 @@ def graph(tmp_path_factory: pytest.TempPathFactory) -> Graph:
 
 @pytest.fixture(scope="module")
 def live(graph: Graph) -> Iterator[Live]:
-    with running(serving_of(graph)) as live:
+    with running(serving_of(graph, queries=queries_of(graph, *STORED)), agents=agent_tools("read", "test")) as live:
         yield live
 
 

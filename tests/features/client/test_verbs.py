@@ -36,6 +36,7 @@ from omnigraph.errors import (
 from omnigraph.wire.branches import branches_json
 from omnigraph.wire.changes import change_page_json, commit_changes_json, diff_json
 from omnigraph.wire.commits import commit_json, commits_json
+from omnigraph.wire.maintenance import optimize_json
 from omnigraph.wire.merges import merge_preview_json, revert_preview_json
 from omnigraph.wire.plans import plan_json
 from tests.features.server.conftest import PHOTO
@@ -82,6 +83,16 @@ READS: dict[str, Callable[[Any], Any]] = {
     ],
     "merge preview": lambda graph: merge_preview_json(graph.merge_preview("dev")),
     "revert preview": lambda graph: revert_preview_json(graph.revert_preview("HEAD", branch="dev")),
+    "schema plan": lambda graph: repr(graph.plan_schema("node Person { name: String @key }", branch="dev")),
+    "branch loss": lambda graph: graph.delete_branch_preview("dev"),
+    "baseline": lambda graph: [
+        (b"".join(baseline.lines()), baseline.cursor, baseline.snapshot.commit_id)
+        for baseline in [graph.change_baseline("dev", kind="node")]
+    ],
+    "verify": lambda graph: graph.verify(deep=False),
+    "cleanup": lambda graph: (graph.cleanup(dry_run=True, grace="3d"), repr(graph.cleanup(dry_run=True, keep=2))),
+    "optimize": lambda graph: optimize_json(graph.optimize("dev", types=["Knows"])),
+    "schema of a snapshot": lambda graph: (graph.snapshot("dev").schema_text(), sorted(graph.snapshot().catalog.nodes)),
     "retry": lambda graph: graph.retry(lambda seen: seen.counts()),
 }
 
@@ -265,7 +276,7 @@ def test_branches_are_created_and_deleted(graph: Graph, remote: RemoteGraph, bra
 @pytest.mark.parametrize(
     "call",
     [
-        lambda graph: graph.optimize(),
+        lambda graph: graph.copy("elsewhere"),
         lambda graph: graph.analyze.pagerank("Knows"),
         lambda graph: graph.query(READ_ALL, engine="spark"),
         lambda graph: graph.query(READ_ALL, actor="ann"),
@@ -274,7 +285,7 @@ def test_branches_are_created_and_deleted(graph: Graph, remote: RemoteGraph, bra
         lambda graph: graph.create_branch("x", at="main~1"),
         lambda graph: graph.apply_schema("node A { name: String @key }", branch="dev"),
     ],
-    ids=["optimize", "analyze", "spark", "actor", "reject", "dates", "at", "schema"],
+    ids=["copy", "analyze", "spark", "actor", "reject", "dates", "at", "schema"],
 )
 def test_what_a_server_cannot_do_says_so(call: Callable[[Any], Any], remote: RemoteGraph) -> None:
     with pytest.raises(RemoteUnsupported, match="not available on a remote graph"):

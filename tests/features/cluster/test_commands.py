@@ -162,3 +162,23 @@ def test_a_cluster_with_several_graphs_needs_a_name(cluster: Declared) -> None:
     result = run("optimize", "--cluster", cluster.directory)
     assert (result.exit_code, "several graphs; applied are: a, b" in result.stderr) == (1, True)
     assert run("optimize", "--cluster", cluster.directory, "--graph", "b").exit_code == 0
+
+
+def test_stored_queries_and_policies_of_a_cluster_are_checked_on_the_command_line(cluster: Declared) -> None:
+    cluster.applied()
+    place = ["--cluster", cluster.directory]
+    listed = json.loads(run("queries", "list", *place, "--json").stdout)["queries"]
+    assert [item["name"] for item in listed] == ["everyone"]
+    assert "1 stored query, no errors" in run("queries", "validate", *place).stdout
+    assert "no graph 'none'" in run("queries", "validate", *place, "--graph", "none").output
+    valid = json.loads(run("policy", "validate", *place, "--graph", "kb", "--json").stdout)
+    assert (valid["kind"], valid["valid"]) == ("graph", True)
+    explained = run("policy", "explain", *place, "--actor", "ann", "--action", "read", "--branch", "main", "--json")
+    assert json.loads(explained.stdout)["decision"] == "allow"
+    assert "given twice" in run("policy", "validate", cluster.directory / "team.yaml", *place).output
+    # A schema that was changed past the cluster breaks a query.
+    cluster.graph().apply_schema("node Human { name: String @key }", allow_data_loss=True)
+    broken = run("queries", "validate", *place, "--json")
+    assert broken.exit_code == 1
+    (entry,) = json.loads(broken.stdout)["queries"]
+    assert (entry["valid"], "unknown node type `Person`" in entry["error"]) == (False, True)

@@ -6,14 +6,16 @@ import itertools
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from decimal import Decimal
 from random import Random
 from typing import Any
+from uuid import UUID
 
 import pyarrow as pa
 
 from omnigraph.core.functions import UNITS, ScalarFunction
 from omnigraph.core.scalars import INTEGER_RANGES, Family, Scalar
-from omnigraph.core.temporal import DAYS_RANGE, MILLISECONDS_RANGE
+from omnigraph.core.temporal import DAYS_RANGE, DURATION_RANGE, MILLISECONDS_RANGE
 from omnigraph.query import expressions as ir
 from omnigraph.query.types.forms import CASTS
 from omnigraph.query.types.rules import RULES
@@ -65,6 +67,13 @@ OTHERS = [
     "2024-02-29",
     "2023-02-29",
     "2024-2-9T1:02:03+02:00",
+    "12:30",
+    "24:00",
+    "PT90S",
+    "P1M",
+    "{00000000-0000-0000-0000-000000000007}",
+    ' {"b": 1.0, "a": [1e2, null]}',
+    '{"a": 1, "a": 2}',
 ]
 PATTERNS = ["a", "^$", "[^a]", "(b)(,)?", "b+(?:,)", "[(]", r"\(", "(?P<n>a)|(z)"]
 FLOATS = [
@@ -84,6 +93,24 @@ FLOATS = [
     -(2.0**63),
     2.0**64,
 ]
+JSON_TEXTS = [
+    "0",
+    "-2.5",
+    "12345678901234567890.125",
+    "1e300",
+    "true",
+    '""',
+    '"a"',
+    '"12"',
+    '"2024-02-29"',
+    '"12:30"',
+    '"PT1M"',
+    "[]",
+    '[1,"a",null,[2]]',
+    "{}",
+    '{"a":{"b":1,"c":null},"x":[1,2]}',
+    '{"a":[{"b":"é"}]}',
+]
 POOLS: dict[Scalar, list[Any]] = {
     Scalar.STRING: [*TEXTS, *DIGITS, *OTHERS],
     Scalar.BOOL: [True, False],
@@ -95,7 +122,13 @@ POOLS: dict[Scalar, list[Any]] = {
     Scalar.F64: [*FLOATS, math.nan, math.inf, -math.inf],
     Scalar.DATE: [-1, 0, 59, 19782, 18262, *DAYS_RANGE],
     Scalar.DATETIME: [-1, 0, 1, 1_577_836_800_001, 1_709_164_799_999, *MILLISECONDS_RANGE],
+    Scalar.DECIMAL: list(map(Decimal, ("0", "0.001", "-0.5", "0.5", "2.5", "-2.675", "1000", "999999999.999"))),
+    Scalar.TIME: [0, 1, 45_000_123, 86_399_999],
+    Scalar.DURATION: [0, 1, -1, 1_500, -5_400_000, 90_061_001, *DURATION_RANGE],
+    Scalar.UUID: [str(UUID(int=number)) for number in (0, 7, 2**127 + 5)],
+    Scalar.JSON: JSON_TEXTS,
 }
+COMPARABLE = [scalar for scalar in POOLS if scalar.info.is_comparable]
 LISTS: list[list[Any]] = [[], [1], [1, None], [3, 2, 1], list(range(7))]
 
 
@@ -128,26 +161,26 @@ SIGNATURES: dict[ScalarFunction, list[tuple[Argument, ...]]] = {
     F.CONCAT: [(Scalar.STRING, Scalar.STRING), (Scalar.STRING, Constants(Scalar.STRING, ("x",)), Scalar.STRING)],
     F.REGEX_MATCH: [(Scalar.STRING, Constants(Scalar.STRING, tuple(PATTERNS)))],
     F.REGEX_EXTRACT: [(Scalar.STRING, Constants(Scalar.STRING, tuple(PATTERNS)))],
-    F.ABS: [(Scalar.I64,), (Scalar.U64,), (Scalar.F64,)],
-    F.SIGN: [(Scalar.I64,), (Scalar.U64,), (Scalar.F64,)],
+    F.ABS: [(Scalar.I64,), (Scalar.U64,), (Scalar.F64,), (Scalar.DECIMAL,)],
+    F.SIGN: [(Scalar.I64,), (Scalar.U64,), (Scalar.F64,), (Scalar.DECIMAL,)],
     F.ROUND: [
         (Scalar.I64,),
         (Scalar.U64,),
         (Scalar.F64,),
         (Scalar.F64, Constants(Scalar.I64, (0, 1, 2, -2, 20, -400, 400))),
         (Scalar.I64, Constants(Scalar.I64, (0, -1))),
+        (Scalar.DECIMAL,),
+        (Scalar.DECIMAL, Constants(Scalar.I64, (0, 2, -2, 20))),
     ],
-    F.FLOOR: [(Scalar.I64,), (Scalar.U64,), (Scalar.F64,)],
-    F.CEIL: [(Scalar.I64,), (Scalar.U64,), (Scalar.F64,)],
+    F.FLOOR: [(Scalar.I64,), (Scalar.U64,), (Scalar.F64,), (Scalar.DECIMAL,)],
+    F.CEIL: [(Scalar.I64,), (Scalar.U64,), (Scalar.F64,), (Scalar.DECIMAL,)],
     F.SQRT: [(Scalar.F64,)],
     F.POW: [(Scalar.F64, Scalar.F64)],
     F.LOG: [(Scalar.F64,)],
-    F.LEAST: [(scalar, scalar, scalar) for scalar in POOLS],
-    F.GREATEST: [(scalar, scalar) for scalar in POOLS],
-    **{
-        function: [(Scalar.DATE,), (Scalar.DATETIME,)]
-        for function in (F.YEAR, F.MONTH, F.DAY, F.HOUR, F.MINUTE, F.SECOND)
-    },
+    F.LEAST: [(scalar, scalar, scalar) for scalar in COMPARABLE],
+    F.GREATEST: [(scalar, scalar) for scalar in COMPARABLE],
+    **{function: [(Scalar.DATE,), (Scalar.DATETIME,)] for function in (F.YEAR, F.MONTH, F.DAY)},
+    **{function: [(Scalar.DATE,), (Scalar.DATETIME,), (Scalar.TIME,)] for function in (F.HOUR, F.MINUTE, F.SECOND)},
     F.DATE_TRUNC: [(Constants(Scalar.STRING, UNITS), scalar) for scalar in (Scalar.DATE, Scalar.DATETIME)],
     F.ADD_MONTHS: [(scalar, Scalar.I64) for scalar in (Scalar.DATE, Scalar.DATETIME)],
     F.ADD_DAYS: [(Scalar.DATE, Scalar.I64)],
@@ -160,7 +193,20 @@ SIGNATURES: dict[ScalarFunction, list[tuple[Argument, ...]]] = {
         ("list", Constants(Scalar.I64, (1,)), Constants(Scalar.I64, (2**63 - 1,))),
     ],
     F.COALESCE: [*((scalar, scalar) for scalar in POOLS), ("list", "list")],
-    F.NULLIF: [(scalar, scalar) for scalar in POOLS],
+    F.NULLIF: [(scalar, scalar) for scalar in COMPARABLE],
+    F.ADD_DURATIONS: [(Scalar.DURATION, Scalar.DURATION)],
+    F.SCALE_DURATION: [(Scalar.DURATION, Scalar.F64)],
+    F.ADD_TO_TIME: [(Scalar.TIME, Scalar.DURATION)],
+    F.JSON: [(Scalar.STRING,)],
+    F.JSON_AT: [
+        (Scalar.JSON, Constants(Scalar.STRING, ("a", "x"))),
+        (Scalar.JSON, Constants(Scalar.I64, (0, -1, 3))),
+        (Scalar.JSON, Constants(Scalar.STRING, ("a",)), Constants(Scalar.STRING, ("b",))),
+    ],
+    F.JSON_SIZE: [(Scalar.JSON,)],
+    F.JSON_CONTAINS: [(Scalar.JSON, Scalar.JSON)],
+    F.JSON_ORDER: [(Scalar.JSON, Scalar.JSON)],
+    F.JSON_SET: [(Scalar.JSON, Constants(Scalar.STRING, ("a", "a.b", "[0]", "x[-1].y")), Scalar.JSON)],
 }
 
 APPROXIMATE = (F.POW, F.LOG)
@@ -186,12 +232,24 @@ class Case:
             yield item, array(values, item.type)
 
 
+def typed(scalar: Scalar, **more: bool) -> PropertyType:
+    """A type of a scalar; all decimals of the cases have the same digits."""
+    return PropertyType(scalar, digits=naive_functions.DIGITS if scalar is Scalar.DECIMAL else None, **more)
+
+
+NUMBERS: dict[pa.DataType, pa.DataType] = {
+    pa.date32(): pa.int32(),
+    pa.time32("ms"): pa.int32(),
+    pa.timestamp("ms", tz="UTC"): pa.int64(),
+    pa.duration("ms"): pa.int64(),
+}
+"""The numbers that stand for days, moments and durations."""
+
+
 def array(values: Sequence[Any], type_: PropertyType) -> pa.Array:
     """Values as a stored column: days and milliseconds as dates and times."""
     arrow = column_type(type_)
-    if pa.types.is_date32(arrow):
-        return pa.array(values, pa.int32()).cast(arrow)
-    return pa.array(values, pa.int64()).cast(arrow) if pa.types.is_timestamp(arrow) else pa.array(values, arrow)
+    return pa.array(values, NUMBERS[arrow]).cast(arrow) if arrow in NUMBERS else pa.array(values, arrow)
 
 
 def cases() -> list[Case]:
@@ -210,10 +268,10 @@ def _case(function: ScalarFunction, signature: Sequence[Argument], chosen: Seque
     pools: list[list[Any]] = []
     for place, (argument, value) in enumerate(zip(signature, chosen, strict=True)):
         if isinstance(argument, Constants):
-            arguments.append(ir.Constant(value, PropertyType(argument.scalar)))
+            arguments.append(ir.Constant(value, typed(argument.scalar)))
             continue
         is_list = not isinstance(argument, Scalar)
-        type_ = PropertyType(Scalar.I64 if is_list else argument, is_list=is_list, nullable=True)
+        type_ = typed(Scalar.I64 if is_list else argument, is_list=is_list, nullable=True)
         arguments.append(ir.Property(OWNER, str(place), type_))
         pools.append([None, *(LISTS if is_list else POOLS[argument])])
     rows = list(itertools.product(*pools))
@@ -245,21 +303,17 @@ def _casts() -> Iterator[Case]:
         family = wanted.info.family
         if given is wanted or given.info.family not in CASTS[family]:
             continue
-        type_ = PropertyType(given, nullable=True)
+        type_ = typed(given, nullable=True)
         operand = ir.Property(OWNER, "0", type_)
         values = (None, *POOLS[given])
         expected = tuple(naive_functions.cast(value, given, wanted) for value in values)
-        expression = ir.Cast(operand, PropertyType(wanted, nullable=True))
+        expression = ir.Cast(operand, typed(wanted, nullable=True))
         yield Case(f"cast {given.value} as {wanted.value}", expression, ((operand, values),), expected)
 
 
 def plain(column: pa.Array) -> list[Any]:
     """The values of a result as the naive functions give them."""
-    if pa.types.is_date32(column.type):
-        column = column.cast(pa.int32())
-    elif pa.types.is_timestamp(column.type):
-        column = column.cast(pa.int64())
-    values: list[Any] = column.to_pylist()
+    values: list[Any] = column.cast(NUMBERS.get(column.type, column.type)).to_pylist()
     return values
 
 

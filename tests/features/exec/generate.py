@@ -326,6 +326,8 @@ class Writer:
     """Of functions in functions."""
     is_compiled: bool = False
     """Writes what the compiled form runs."""
+    columns: list[tuple[str, Property]] = field(default_factory=list)
+    """What the former stage returns besides entities, as it is written."""
 
     # --- clauses ---------------------------------------------------------------------------------------
 
@@ -339,13 +341,94 @@ class Writer:
             reads = self.united()
             return Query(f"query q({', '.join(self.declared)}) {{ {reads} }}", self.params, self.values)
         clauses = self.polymorphic() if not self.is_compiled and self.rng.random() < 0.3 else self.match()
+        body = f"match {{\n    {clauses}\n  }}\n  "
+        while not self.is_compiled and self.rng.random() < 0.15 and body.count(" then") < 3:
+            body += f"{self.handed_on()}\n  then {self.later()}"
         shape = self.rng.random()
         if shape < 0.25:
-            rest = self.grouped()
+            body += self.grouped()
         else:
-            rest = self.plain(distinct=shape < 0.45)
-        text = f"query q({', '.join(self.declared)}) {{\n  match {{\n    {clauses}\n  }}\n  {rest}\n}}"
-        return Query(text, self.params, self.values)
+            body += self.plain(distinct=shape < 0.45)
+        return Query(f"query q({', '.join(self.declared)}) {{\n  {body}\n}}", self.params, self.values)
+
+    # --- stages ----------------------------------------------------------------------------------------
+
+    def handed_on(self) -> str:
+        """What a stage returns to the next: entities and scalars, which are all that is in scope afterwards."""
+        rng = self.rng
+        is_grouped, distinct = rng.random() < 0.4, rng.random() < 0.15
+        kept: list[Variable] = []
+        projections, names, columns = [], [], list[tuple[str, Property]]()
+        for variable in rng.sample(self.scope, min(len(self.scope), rng.choice([0, 1, 1, 2]))):
+            alias = ""
+            if rng.random() < 0.3:
+                self.names += 1
+                alias = f" as h{self.names}"
+            star = ".*" if rng.random() < 0.2 else ""
+            projections.append(f"${variable.name}{star}{alias}")
+            kept.append(replace(variable, name=alias[4:] or variable.name))
+        for _ in range(rng.choice([0, 1, 1, 2])):
+            self.names += 1
+            alias = f"h{self.names}"
+            made = self.scalar_column(is_grouped=is_grouped)
+            projections.append(f"{made[0]} as {alias}")
+            names.append(alias)
+            columns.append((f"${alias}", replace(made[1], name=alias)))
+        plain = [
+            (f"${v.name}.{p.name}", p)
+            for v in self.scope
+            for p in v.type.every
+            if not p.is_list and v.name not in [item.name for item in kept]
+        ]
+        if plain and rng.random() < 0.3:
+            text, prop = rng.choice(plain)
+            projections.append(text)
+            columns.append((text, prop))
+        if not projections:
+            projections, names = ["1 as one"], ["one"]
+            columns = [("$one", Property("one", "I64", nullable=False))]
+        text = f"return{' distinct' if distinct else ''} {{ {', '.join(projections)} }}"
+        if names and rng.random() < 0.6:
+            # Only an order makes the rows of a limit the same for both.
+            text += f" order {{ {rng.choice(names)}{rng.choice(['', ' desc'])} }}"
+            text += rng.choice(["", f" limit {self.count([1, 2, 5])}", f" limit {self.count([3])} offset 1"])
+        self.scope, self.columns, self.paths, self.patterns = kept, columns, [], 0
+        return text
+
+    def scalar_column(self, *, is_grouped: bool) -> tuple[str, Property]:
+        rng = self.rng
+        if is_grouped:
+            numbers = self.properties(lambda p: p.scalar in CALM and not p.is_list)
+            choices = [("count(*)", "I64", False)]
+            if numbers:
+                choices += [(f"{word}({rng.choice(numbers)})", "F64", True) for word in ("sum", "avg")]
+            texts = self.properties(lambda p: p.scalar == "String" and not p.is_list)
+            if texts:
+                choices += [(f"{word}({rng.choice(texts)})", "String", True) for word in ("max", "first", "last")]
+            text, scalar, nullable = rng.choice(choices)
+            return text, Property("", scalar, nullable=nullable)
+        kind = rng.choice(["number", "String", "Bool", "Date", "DateTime"])
+        if kind == "Bool":
+            return f"({self.condition(depth=1)})", Property("", "Bool")
+        if kind == "number":
+            return f"cast({self.scalar('number', calm=True)} as F64)", Property("", "F64")
+        return f"({self.scalar(kind)})", Property("", kind)
+
+    def later(self) -> str:
+        """The match of a later stage, sometimes without any."""
+        rng = self.rng
+        clauses = []
+        for _ in range(rng.randrange(3)):
+            if self.patterns < self.patterns_max:
+                clauses.append(rng.choice([self.linked_step, self.linked_step, self.close, self.again, self.binding])())
+        if rng.random() < 0.2:
+            clauses += self.maybe(depth=0)
+        for _ in range(rng.choice([0, 1, 1, 2])):
+            clauses.insert(rng.randint(0, len(clauses)), self.filter())
+        if self.node() and rng.random() < 0.3:
+            clauses.append(self.negated(depth=0))
+        written = "\n    ".join(clause for clause in clauses if clause)
+        return f"match {{\n    {written}\n  }}\n  " if written else ""
 
     def united(self) -> str:
         """Two reads of nodes, and the union of their rows."""
@@ -441,6 +524,8 @@ class Writer:
         rng = self.rng
         clauses = []
         nowhere = Type("", [])
+        implementers = [name for name, node in self.schema.nodes.items() if node.implements]
+        fitting = [edge for edge in self.schema.edges.values() if edge.source in implementers]
         if rng.random() < 0.75:
             first = self.fresh(self.schema.interface)
             clauses.append(f"${first.name}: Shared{self.inline(first)}")
@@ -453,22 +538,24 @@ class Writer:
             other.is_varying = True
             ends = [first.name, other.name] if rng.random() < 0.5 else [other.name, first.name]
             clauses.append(f"${ends[0]} <${edge.name}> ${ends[1]}")
-        elif rng.random() < 0.5:
-            implementers = [name for name, node in self.schema.nodes.items() if node.implements]
-            fitting = [edge for edge in self.schema.edges.values() if edge.source in implementers]
-            if fitting and first.type is self.schema.interface:
-                edge_type = rng.choice(fitting)
-                end = self.fresh(self.schema.nodes[edge_type.target])
-                clauses.append(f"${first.name} {self.walk(edge_type)} ${end.name}")
+        elif rng.random() < 0.5 and fitting and first.type is self.schema.interface:
+            edge_type = rng.choice(fitting)
+            end = self.fresh(self.schema.nodes[edge_type.target])
+            clauses.append(f"${first.name} {self.walk(edge_type)} ${end.name}")
         for _ in range(rng.choice([0, 0, 1])):
             clauses.append(self.filter())
         if rng.random() < 0.3:
             shape = rng.random()
             if shape < 0.5:
-                clauses.append(f"not {{ ${first.name} <$no> $other }}")
+                word = rng.choice(["not", "exists", "not exists"])
+                edges = [
+                    f"<{edge.name.lower()}>" if edge.source == edge.target else edge.name.lower() for edge in fitting
+                ]
+                clauses.append(f"{word} {{ ${first.name} {rng.choice(['<$no>', *edges])} $other }}")
             elif self.schema.interface in [v.type for v in self.scope]:
                 name = next(v.name for v in self.scope if v.type is self.schema.interface)
-                clauses.append(f"not {{ $twin: Shared $twin.q0 = ${name}.q1 }}")
+                word = rng.choice(["not", "exists"])
+                clauses.append(f"{word} {{ $twin: Shared $twin.q0 = ${name}.q1 }}")
         return "\n    ".join(clauses)
 
     def match(self) -> str:
@@ -632,6 +719,10 @@ class Writer:
         return blocks
 
     def negated(self, depth: int) -> str:
+        return f"not {{ {self.block(depth)} }}"
+
+    def block(self, depth: int) -> str:
+        """Clauses about the rows around them; what they bind stays inside."""
         scope, paths = list(self.scope), list(self.paths)
         patterns = self.patterns
         shape = self.rng.random()
@@ -650,7 +741,7 @@ class Writer:
         if depth < 2 and self.rng.random() < 0.25:
             clauses.append(self.negated(depth + 1))
         self.scope, self.paths, self.patterns = scope, paths, patterns
-        return f"not {{ {' '.join(clauses)} }}"
+        return " ".join(clauses)
 
     # --- values ----------------------------------------------------------------------------------------
 
@@ -692,7 +783,8 @@ class Writer:
         return f"${name}"
 
     def properties(self, accept: Callable[[Property], bool]) -> list[str]:
-        return [f"${v.name}.{p.name}" for v in self.scope for p in v.type.every if accept(p)]
+        found = [f"${v.name}.{p.name}" for v in self.scope for p in v.type.every if accept(p)]
+        return found + [text for text, prop in self.columns if accept(prop)]
 
     @property
     def lengths(self) -> list[str]:
@@ -840,6 +932,8 @@ class Writer:
         shape = rng.random()
         if depth < 2 and rng.random() < 0.08:
             return f"not ({self.condition(depth + 1)})"
+        if depth < 2 and self.node() and rng.random() < 0.08:
+            return f"{rng.choice(['', 'not '])}exists {{ {self.block(depth + 1)} }}"
         if depth < 2 and rng.random() < 0.1:
             return self.quantified(depth)
         if depth < 2 and shape < 0.25:

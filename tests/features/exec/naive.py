@@ -46,6 +46,24 @@ class Answer:
 
 
 @dataclass
+class Former:
+    """The rows of a former stage, and the kind and type of their variables; of a value its scalar."""
+
+    rows: list[Row]
+    types: dict[str, tuple[str, str]]
+
+
+_SAME_TYPE = (
+    AggregateFunction.MIN,
+    AggregateFunction.MAX,
+    AggregateFunction.FIRST,
+    AggregateFunction.LAST,
+    AggregateFunction.COLLECT,
+)
+"""Aggregates that give a value, or a list, of the type of their argument."""
+
+
+@dataclass
 class Step:
     """A traversal with its direction: ``out``, ``in`` or ``both``, seen from its left end."""
 
@@ -72,15 +90,27 @@ class Naive(Values):
         self._anonymous = 0
         self._work = 0
         self._reached: dict[tuple[str, str, Node, int, int], dict[Node, int]] = {}
+        self._types: dict[str, tuple[str, str]] = {}
+        """What the variables of the read are that was answered last."""
+        self._around: dict[str, tuple[str, str]] = {}
+        """What the variables of the rows are that expressions are evaluated in."""
 
     # --- the whole query -------------------------------------------------------------------------------
 
-    def run(self, body: ast.ReadBody) -> Answer:
+    def run(self, body: ast.ReadBody, former: Former | None = None) -> Answer:
+        if body.former is not None:
+            return self.run(replace(body, former=None), self._stage(body.former))
         if body.union:
-            return self._united(body)
-        types: dict[str, tuple[str, str]] = {}
-        rows = list(self._block(body.clauses, {}, types))
-        named = sorted(name for name, (kind, _) in types.items() if kind != "path" and not name.startswith("_#"))
+            return self._united(body, former)
+        former = former or Former([{}], {})
+        types: dict[str, tuple[str, str]] = dict(former.types)
+        rows = [row for outer in former.rows for row in self._block(body.clauses, outer, dict(types))]
+        # What a block binds is the same whatever the row, also if there is none.
+        self._learn(body.clauses, types)
+        self._around, self._types = types, types
+        kinds = {name: kind for name, (kind, _) in types.items() if not name.startswith("_#")}
+        named = sorted(name for name, kind in kinds.items() if kind in ("node", "edge"))
+        named += sorted(name for name, kind in kinds.items() if kind == "value")
         expressions = [projection.expression for projection in body.projections]
         columns = [p.alias.text if p.alias else column_name(p.expression) for p in body.projections]
         if any(isinstance(expression, ast.Aggregate) for expression in expressions):
@@ -100,16 +130,67 @@ class Naive(Values):
         keys = [
             (
                 *(self.value(self._order_expression(key.expression, body), row) for key in body.order),
-                *(row[name].id if row[name] else None for name in named),
+                *(_identity(row[name]) for name in named),
             )
             for row in rows
         ]
         return self._ordered(body, columns, values, keys, len(body.order))
 
-    def _united(self, body: ast.ReadBody) -> Answer:
+    def _stage(self, body: ast.ReadBody) -> Former:
+        """The rows of a stage as the next one sees them."""
+        outside, self.keeps_entities = self.keeps_entities, True
+        answer = self.run(body)
+        self.keeps_entities = outside
+        kept = answer.rows[answer.offset :]
+        kept = kept if answer.limit is None else kept[: answer.limit]
+        names = [
+            projection.alias.text if projection.alias else column_name(projection.expression)
+            for projection in body.projections
+        ]
+        found, types = [], dict[str, tuple[str, str]]()
+        for name, projection in zip(names, body.projections, strict=True):
+            types[name] = self._returned(projection.expression)
+        for row in kept:
+            cells = {}
+            for name, cell in zip(names, row, strict=True):
+                is_value = types[name][0] == "value"
+                cells[name] = Item(cell, Scalar(types[name][1])) if is_value else cell
+            found.append(cells)
+        return Former(found, {name: type_ for name, type_ in types.items() if name not in self.params})
+
+    def _returned(self, node: ast.Expr) -> tuple[str, str]:
+        """The kind and type of an entity, or the scalar of a value."""
+        match node:
+            case ast.Variable(name) | ast.Aggregate(
+                AggregateFunction.FIRST | AggregateFunction.LAST, ast.Variable(name)
+            ) if self._types.get(name, ("",))[0] in ("node", "edge"):
+                return self._types[name]
+            case ast.PropertyAccess() if ast.is_entity(node):
+                return self._types[node.variable.name]
+            case ast.Aggregate(function) if function is AggregateFunction.COUNT:
+                return ("value", Scalar.I64.value)
+            case ast.Aggregate(function, argument) if function in _SAME_TYPE:
+                return self._returned(argument) if not isinstance(argument, ast.Variable) else ("value", "String")
+            case ast.Aggregate():
+                return ("value", Scalar.F64.value)
+            case _:
+                return ("value", self.scalar(node, self._sample()).value)
+
+    def _sample(self) -> Row:
+        """A row with an entity of the right type for every variable, whose values are not looked at."""
+        found: Row = {}
+        for name, (kind, type_) in self._types.items():
+            if kind == "value":
+                found[name] = Item(None, Scalar(type_))
+            elif kind != "path":
+                found[name] = (Node if kind == "node" else Edge)(self._types_of(kind, type_)[0], "")
+        return found
+
+    def _united(self, body: ast.ReadBody, former: Former | None) -> Answer:
         """The rows of all reads; without ``all`` each once."""
         alone = replace(body, union=(), order=(), limit=None, offset=None)
-        parts = [self.run(part) for part in (alone, *body.union)]
+        parts = [self.run(part, former) for part in (*body.union, alone)]
+        parts = [parts[-1], *parts[:-1]]
         rows = [row for part in parts for row in part.rows]
         expressions = [projection.expression for projection in body.projections]
         return self._shaped(body, parts[0].columns, expressions, rows if body.keeps_duplicates else _distinct(rows))
@@ -215,7 +296,7 @@ class Naive(Values):
             case AggregateFunction.MAX:
                 return max(values, default=None)
             case AggregateFunction.COLLECT:
-                return sorted(values, key=_sortable)
+                return sorted((value.id if isinstance(value, Node) else value for value in values), key=_sortable)
             case AggregateFunction.STDDEV:
                 return statistics.stdev(map(float, values)) if len(values) > 1 else None
             case AggregateFunction.PERCENTILE:
@@ -230,8 +311,10 @@ class Naive(Values):
             if node.second is not None:
                 keys = [self.value(node.second, row)]
             else:
-                entities = [name for name in sorted(row) if not name.startswith("_#")]
-                keys = [None if row[name] is None else row[name].id for name in entities if not _is_path(row[name])]
+                kinds = {name: self._types[name][0] for name in sorted(row) if not name.startswith("_#")}
+                names = [name for name, kind in kinds.items() if kind in ("node", "edge")]
+                names += [name for name, kind in kinds.items() if kind == "value"]
+                keys = [_identity(row[name]) for name in names]
             if value is not None:
                 placed.append(([_sortable(key) for key in (*keys, value)], value))
         ends = min if node.function is AggregateFunction.FIRST else max
@@ -253,6 +336,7 @@ class Naive(Values):
             self._learn(clause.clauses, types)
             learnt.update({name: types[name] for name in set(types) - before})
         found: list[Row] = list(self._assign(own, steps, bindings, dict(outer)))
+        self._around = types
         found = [row for row in found if self._matches(bindings, row)]
         for step in shortest:
             found = list(self._paths(step, found))
@@ -267,6 +351,7 @@ class Naive(Values):
                 extended.extend(matches or [{**row, **dict.fromkeys(learnt)}])
             visible.update(learnt)
             found = [{**dict.fromkeys(learnt), **row} for row in extended]
+        self._around = types
         for clause in clauses:
             if isinstance(clause, ast.Filter) and not self._is_node(clause.predicate, types):
                 found = [row for row in found if self.value(clause.predicate, row) is True]
@@ -274,6 +359,12 @@ class Naive(Values):
             if isinstance(clause, ast.NotBlock):
                 found = [row for row in found if not any(self._block(clause.clauses, row, dict(types)))]
         yield from found
+
+    def exists(self, node: ast.Exists, row: Row) -> bool:
+        around = self._around
+        found = any(True for _ in self._block(node.clauses, row, dict(around)))
+        self._around = around
+        return found
 
     @staticmethod
     def _is_node(node: ast.Expr, types: Mapping[str, tuple[str, str]]) -> bool:
@@ -558,10 +649,6 @@ def _reached_types(pairs: tuple[tuple[str, str], ...], direction: str, start: st
     return found
 
 
-def _is_path(value: Any) -> bool:
-    return isinstance(value, Path)
-
-
 def _percentile(values: list[float], fraction: float) -> float | None:
     if not values:
         return None
@@ -593,7 +680,14 @@ def column_name(node: ast.Expr) -> str:
 
 def _sortable(value: Any) -> tuple[bool, Any]:
     """Null is smallest."""
+    value = (value.id, value.type) if isinstance(value, Node | Edge) else value
     return (value is not None, 0 if value is None else value)
+
+
+def _identity(bound: Any) -> Any:
+    """What orders rows that are equal otherwise."""
+    value = bound.value if isinstance(bound, Item) else bound and bound.id
+    return None if isinstance(value, list) else value
 
 
 def _hashable(value: Any) -> Any:

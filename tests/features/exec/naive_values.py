@@ -98,6 +98,8 @@ class Values:
     params: Mapping[str, Any]
     now_ms: int
     declared: Mapping[str, PropertyType]
+    keeps_entities: bool = field(default=False, init=False)
+    """A variable is its entity and not the id: a later stage matches on it."""
 
     def value(self, node: ast.Expr, row: Row) -> Any:
         match node:
@@ -109,7 +111,9 @@ class Values:
                 bound = row.get(node.name, self)
                 if bound is self:
                     return self.params[node.name]
-                return bound.value if isinstance(bound, Item) else None if bound is None else bound.id
+                if isinstance(bound, Item):
+                    return bound.value
+                return bound if bound is None or self.keeps_entities else bound.id
             case ast.PropertyAccess():
                 return self._property(node, row)
             case ast.Call(function="now"):
@@ -138,10 +142,19 @@ class Values:
                 return self._slice(node, row)
             case ast.Quantified():
                 return self._quantified(node, row)
+            case ast.Exists():
+                return self.exists(node, row)
             case _:
                 raise AssertionError(f"the grammar has no {type(node).__name__} here")
 
+    def exists(self, node: ast.Exists, row: Row) -> bool:
+        """Whether a block has a match for the row."""
+        raise AssertionError("a value alone has no pattern around it")
+
     def _property(self, node: ast.PropertyAccess, row: Row) -> Any:
+        column = row.get(f"{node.variable.name}.{node.property.text}")
+        if isinstance(column, Item):
+            return column.value
         entity, name = row[node.variable.name], node.property.text
         match entity:
             case None:
@@ -149,7 +162,7 @@ class Values:
             case Path():
                 return entity.length if name == "length" else entity
             case _ if ast.is_entity(node):
-                return self._entity(entity)
+                return entity if self.keeps_entities else self._entity(entity)
             case Edge():
                 return self.data.edges[entity.type][entity.id][2][name]
             case _:
@@ -246,6 +259,9 @@ class Values:
                 return Scalar.BOOL
 
     def _property_scalar(self, node: ast.PropertyAccess, row: Row) -> Scalar:
+        column = row.get(f"{node.variable.name}.{node.property.text}")
+        if isinstance(column, Item):
+            return column.scalar
         match row[node.variable.name]:
             case Node(type=name):
                 return self.catalog.nodes[name].properties[node.property.text].type.scalar

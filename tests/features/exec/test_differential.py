@@ -44,6 +44,7 @@ from tests.features.exec.generate import (
 from tests.features.exec.naive import TooLarge
 from tests.features.exec.naive_values import Data
 from tests.features.exec.people import NOW_MS, FixedClock
+from tests.features.exec.whole_tables import WholeWriter
 from tests.support.tuning import retuned
 
 QUERIES = int(os.environ.get("OMNIGRAPH_DIFFERENTIAL_QUERIES", "20000"))
@@ -70,13 +71,17 @@ THROUGH_STORAGE = {
 """Fields of a tuning with which nothing is too small for storage, an index or a selection."""
 
 
+WHOLE = 16
+"""The way in which no table is too small to be filtered and grouped by whole columns."""
+
+
 @contextmanager
 def read_differently(graph: Graph, way: int) -> Iterator[None]:
     """Rows found through storage instead of in memory, single rows instead of whole columns, nothing remembered.
 
     Neighbour lists are those of whatever was walked first and all changes since, mapped from disk, unless they are made
-    anew. Groups are found and walks are counted by arrays over all nodes, or one by one. Sorting and comparing are done
-    at once, or a few rows at a time.
+    anew. Groups are found and walks are counted by arrays over all nodes, or one by one. Predicates and aggregates read
+    whole columns, or the values of single rows. Sorting and comparing are done at once, or a few rows at a time.
     """
     with ExitStack() as stack:
         stack.enter_context(retuned(graph, changed_share=1e-9))
@@ -93,6 +98,8 @@ def read_differently(graph: Graph, way: int) -> Iterator[None]:
         if way & 8:
             stack.enter_context(retuned(graph, mapped_rows_min=3))
             stack.enter_context(patch.object(graph._derived, "traversal", Traversal.INDEXED))
+        if way & WHOLE:
+            stack.enter_context(retuned(graph, whole_rows_min=0))
         if way & 4:
             stack.enter_context(retuned(graph, counted_share=0, rows_at_once_max=3, result_rows_max=2))
             stack.enter_context(patch.object(reach, "DENSE_SHARE", 2**40))
@@ -144,8 +151,9 @@ def places(rng: Random, graph: Graph, schema: Schema) -> Iterator[Place]:
     # Compacted and indexed, whatever the size; vectors excepted, whose index gives other neighbours.
     with retuned(graph, index_rows_min=0, ngram_index_rows_min=0):
         made = graph.optimize("side")
-    assert any(table.indexes_built for table in made.tables)
-    yield Place({"branch": "side"}, read_data(graph.snapshot("side")))
+    changed = Place({"branch": "side"}, read_data(graph.snapshot("side")))
+    assert any(table.indexes_built for table in made.tables) or not any(changed.data.nodes.values())
+    yield changed
     change(rng, graph, schema, "side")
     yield Place({"branch": "side"}, read_data(graph.snapshot("side")))
 
@@ -202,13 +210,23 @@ def sweep(seed: int, queries: int, path: Path) -> Counter[str]:
     for number, place in enumerate(places(rng, graph, schema)):
         for index in range(queries):
             query = Writer(Random(f"{seed}/{number}/{index}"), schema).query()
+            way = index % 16 + WHOLE * ((index + number) % 2)
             try:
-                outcome = check(graph, place, query, index % 16)
+                outcome = check(graph, place, query, way)
                 tally[outcome] += 1
                 if outcome == "rows" and re.search(r"\bw\d\b", query.text):
                     tally["rows over several ends"] += 1
             except Exception as error:
-                error.add_note(f"seed {seed}, place {number} {place.where}, query {index}, way {index % 16}")
+                error.add_note(f"seed {seed}, place {number} {place.where}, query {index}, way {way}")
+                error.add_note(f"{schema.text}\n{query.text}\n{query.params}")
+                raise
+        for index in range(queries):
+            query = WholeWriter(Random(f"{seed}/{number}/{index}/whole"), schema).query()
+            try:
+                for way in (WHOLE, WHOLE + index % 8, index % 8):
+                    tally[f"whole, {check(graph, place, query, way)}"] += 1
+            except Exception as error:
+                error.add_note(f"seed {seed}, place {number} {place.where}, query {index} of a whole table, way {way}")
                 error.add_note(f"{schema.text}\n{query.text}\n{query.params}")
                 raise
         for index in range(queries):
@@ -227,6 +245,7 @@ def test_the_engine_agrees_with_the_naive_evaluator(seed: int, tmp_path: Path) -
     tally = sweep(seed, 14, tmp_path)
     assert tally["rows"] + tally["no rows"] > 30, tally
     assert tally["compiled, rows"] + tally["compiled, no rows"] >= 10, tally
+    assert tally["whole, rows"] >= 60, tally
 
 
 @pytest.mark.long

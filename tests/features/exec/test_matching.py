@@ -209,6 +209,63 @@ def test_a_condition_may_read_several_variables(people: People) -> None:
     assert people.rows("$p: Person $q: Person $p.age = $q.age $p != $q", "$p, $q") == [("Ann", "Cid"), ("Cid", "Ann")]
 
 
+# --- exists ----------------------------------------------------------------------------------------------
+
+
+def test_exists_keeps_a_row_once_whatever_the_number_of_matches(people: People) -> None:
+    assert people.names("$p: Person exists { $p $e: knows $q }") == "Ann Bob Cid Dan"
+    assert people.names("$p: Person exists { $p knows $q $q.age = 20 }") == "Ann"
+
+
+def test_exists_is_true_or_false_and_never_null(people: People) -> None:
+    found = people.rows(
+        "$p: Person", "$p, exists { $p worksAt $_ }, not exists { $p worksAt $_ }, exists { $p wrote $_ } is null"
+    )
+    assert found == [
+        ("Ann", True, False, False),
+        ("Bob", True, False, False),
+        ("Cid", False, True, False),
+        ("Dan", False, True, False),
+        ("Eve", False, True, False),
+    ]
+
+
+def test_exists_of_an_optional_variable_is_false_where_that_is_null(people: People) -> None:
+    found = people.rows("$p: Person maybe { $p knows $q }", "$p, $q, exists { $q worksAt $_ }")
+    assert ("Eve", None, False) in found
+    assert ("Ann", "Bob", True) in found
+
+
+def test_not_exists_means_not(people: People) -> None:
+    for block in ("{ $p worksAt $_ }", "{ $p <knows> $x $x.age > 20 }", "{ $p: Person { age: 30 } }"):
+        assert people.names(f"$p: Person not exists {block}") == people.names(f"$p: Person not {block}")
+        assert people.names(f"$p: Person exists {block} = false") == people.names(f"$p: Person not {block}")
+
+
+def test_exists_is_an_operand_like_any_other(people: People) -> None:
+    assert people.names("$p: Person exists { $p worksAt $_ } or $p.age = 25") == "Ann Bob Eve"
+    assert people.names("$p: Person exists { $p worksAt $_ } != exists { $p knows $_ }") == "Cid Dan"
+    assert people.names("$p: Person if(exists { $p wrote $_ }, $p.age, 0) = 20") == "Bob"
+    assert people.names("$p: Person $p.active = exists { $p worksAt $_ }") == "Ann"
+
+
+def test_blocks_of_exists_nest_and_see_every_variable_around_them(people: People) -> None:
+    match = "$p: Person exists { $p knows $q exists { $q worksAt $c exists { $p worksAt $c } } }"
+    assert people.names(match) == "Ann"
+    match = "$p: Person not { $p knows $q not exists { $q worksAt $_ } }"
+    assert people.names(match) == "Ann Eve"
+
+
+def test_rows_are_grouped_ordered_and_counted_by_exists(people: People) -> None:
+    returns = "exists { $p worksAt $_ } as works, count(*) as n, sum(if(exists { $p wrote $_ }, 1, 0)) as writers"
+    assert people.rows("$p: Person", returns, "order { works }") == [(False, 3, 0.0), (True, 2, 2.0)]
+    ordered = people.rows("$p: Person", "$p", "order { exists { $p worksAt $_ } desc, $p.name desc } limit 3")
+    assert ordered == [("Bob",), ("Ann",), ("Eve",)]
+    assert people.rows("$p: Person", "exists { $p knows $_ }", "distinct") == [(False,), (True,)]
+    returns = "exists { $p knows $_ } as knows, count(*) as n"
+    assert people.rows("$p: Person", returns, "having { knows and n > 1 }") == [(True, 4)]
+
+
 # --- 4.5 not ---------------------------------------------------------------------------------------------
 
 

@@ -47,11 +47,15 @@ def test_what_a_rule_cannot_filter_is_denied(external: omnigraph.Graph) -> None:
         external.refresh_external,
         external.refresh_external_preview,
         external.external_types,
-        external.counts,
-        lambda: external.sql('select * from "Person"'),
     ):
         with pytest.raises(PolicyDenied):
             call()
+
+
+def test_counts_and_sql_see_the_entities_of_the_rule_only(ann: omnigraph.Graph, external: omnigraph.Graph) -> None:
+    assert external.counts() == ann.counts()
+    found = [graph.sql('select name from "Person"').to_pylist() for graph in (ann, external)]
+    assert [sorted(row["name"] for row in rows_) for rows_ in found] == [["ann", "bob", "dan"]] * 2
 
 
 def test_an_actor_without_the_right_to_change_cannot_refresh(external: omnigraph.Graph, tmp_path: Path) -> None:

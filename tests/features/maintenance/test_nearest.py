@@ -11,7 +11,8 @@ import pyarrow as pa
 import pytest
 
 import omnigraph
-from omnigraph.exec import nearest
+from omnigraph.core.tuning import Tuning
+from omnigraph.exec.rank import nearest
 from tests.support.tuning import EAGER, retuned
 
 SCHEMA = """
@@ -22,6 +23,9 @@ node Doc {
 }
 """
 ROWS = 20_000
+BY_INDEX = Tuning(vectors_held_after=10**9)
+"""Vectors are never kept in memory."""
+BY_INDEX_AT_ONCE = replace(EAGER, vectors_held_after=10**9)
 DIMENSION = 16
 Matrix = npt.NDArray[np.float32]
 
@@ -42,7 +46,7 @@ def docs(vectors: Matrix, start: int = 0) -> pa.Table:
 
 @pytest.fixture(scope="module")
 def indexed(tmp_path_factory: pytest.TempPathFactory) -> omnigraph.Graph:
-    graph = omnigraph.create(tmp_path_factory.mktemp("nearest") / "g", SCHEMA, durability="os")
+    graph = omnigraph.create(tmp_path_factory.mktemp("nearest") / "g", SCHEMA, durability="os", tuning=BY_INDEX)
     graph.load(docs(matrix(1, ROWS)), "append", type_name="Doc")
     graph.optimize()
     return graph
@@ -97,7 +101,7 @@ def test_the_index_finds_nearly_all_of_the_ten_closest(
 def test_a_graph_of_neighbours_over_vectors_without_clusters_finds_them_as_well(
     tmp_path: Path, requested_rows: list[int], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    tuning = replace(EAGER, graph_vectors_min=4_000)
+    tuning = replace(BY_INDEX_AT_ONCE, graph_vectors_min=4_000)
     graph = omnigraph.create(tmp_path / "g", SCHEMA, durability="os", tuning=tuning)
     vectors = np.random.default_rng(3).standard_normal((6_000, DIMENSION)).astype(np.float32)
     graph.load(docs(vectors), "append", type_name="Doc")
@@ -138,7 +142,7 @@ def test_later_pages_and_the_order_are_those_of_the_exact_answer(
 
 
 def test_equal_distances_are_answered_exactly(tmp_path: Path, requested_rows: list[int]) -> None:
-    graph = omnigraph.create(tmp_path / "g", SCHEMA, durability="os", tuning=EAGER)
+    graph = omnigraph.create(tmp_path / "g", SCHEMA, durability="os", tuning=BY_INDEX_AT_ONCE)
     graph.load(docs(np.ones((3_000, DIMENSION), np.float32)), "append", type_name="Doc")
     graph.optimize()
     expected = [f"d{number:06}" for number in range(1, 11)]
@@ -149,7 +153,7 @@ def test_equal_distances_are_answered_exactly(tmp_path: Path, requested_rows: li
 def test_changed_rows_and_rows_that_are_not_covered_are_seen(
     tmp_path: Path, requested_rows: list[int], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    graph = omnigraph.create(tmp_path / "g", SCHEMA, durability="os", tuning=EAGER)
+    graph = omnigraph.create(tmp_path / "g", SCHEMA, durability="os", tuning=BY_INDEX_AT_ONCE)
     vectors = matrix(2, 3_000)
     graph.load(docs(vectors), "append", type_name="Doc")
     graph.optimize()
@@ -168,7 +172,7 @@ def test_changed_rows_and_rows_that_are_not_covered_are_seen(
 
 
 def test_a_limit_above_the_number_of_vectors_gives_all_of_them(tmp_path: Path) -> None:
-    graph = omnigraph.create(tmp_path / "g", SCHEMA, durability="os", tuning=EAGER)
+    graph = omnigraph.create(tmp_path / "g", SCHEMA, durability="os", tuning=BY_INDEX_AT_ONCE)
     graph.load(docs(matrix(2, 1_100)), "append", type_name="Doc")
     graph.optimize()
     assert len(ask(graph, matrix(2, 1)[0], limit=5_000)) == 1_100 - len(range(0, 1_100, 97))

@@ -377,8 +377,10 @@ class Mutations:
 
     def _match_delete(self) -> Statement:
         test = self._truth(OWN_EDGE)
+        is_mutual = self.choose.random() < 0.4
 
         def run(graph: Graph) -> list[tuple[Any, ...]]:
+            pairs = {(edge["src"], edge["dst"]) for edge in graph.knows}
             graph.knows = [
                 edge
                 for edge in graph.knows
@@ -386,11 +388,13 @@ class Mutations:
                     graph.people.get(edge["src"], PERSON)["age"] == 4
                     and edge["dst"] in graph.people
                     and test.value(_edge_scope(edge)) is True
+                    and (not is_mutual or (edge["dst"], edge["src"]) in pairs)
                 )
             ]
             return []
 
-        return Statement(f"match {{ $a: Person $a $e: knows $b $a.age = 4 }} delete $e where {test.text}", run)
+        condition = f"({test.text}) and exists {{ $b knows $a }}" if is_mutual else test.text
+        return Statement(f"match {{ $a: Person $a $e: knows $b $a.age = 4 }} delete $e where {condition}", run)
 
     def _match_insert(self) -> Statement:
         match, pairs = self._pattern()

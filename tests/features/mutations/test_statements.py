@@ -168,6 +168,14 @@ def test_statements_run_for_the_rows_of_a_pattern(graph: omnigraph.Graph) -> Non
     assert values(graph, "node:Person", "email", "visits") == [("ann", 1), ("bob", 9), ("cy", 9)]
 
 
+def test_statements_behind_a_match_test_and_store_whether_a_pattern_exists(graph: omnigraph.Graph) -> None:
+    match = "match { $p: Person exists { $q knows $p $q.age > 60 } or $p.age = 30 }"
+    update = "update $p set { bio: name } where exists { $p livesIn $_ } or visits > 4"
+    assert returned(graph, f"{match} {update} returning {{ email }}") == [("ann",), ("cy",)]
+    body = "match { $p: Person } update $p set { visits: if(exists { $p livesIn $c $c.size > 2 }, 100, 0) }"
+    assert returned(graph, f"{body} returning {{ email, visits }}") == [("ann", 100), ("bob", 0), ("cy", 0)]
+
+
 def test_a_pattern_reads_what_earlier_statements_wrote(graph: omnigraph.Graph) -> None:
     body = """insert Person { email: "dee", name: "Dee", age: 99 }
       insert Knows { from: "dee", to: "ann" }

@@ -27,6 +27,7 @@ edge Knows: Person -> Person
 READ_ALL = "query q() { match { $p: Person } return { $p.name } }"
 INSERT = 'query q() { insert Person {name: "eve"} }'
 ROWS = [{"name": "zoe"}]
+RULES = {"compare": {"name": "exact"}}
 EVERYTHING = frozenset(Action)
 
 READ, CHANGE, EXPORT, ADMIN = Action.READ, Action.CHANGE, Action.EXPORT, Action.ADMIN
@@ -115,10 +116,20 @@ CALLS: dict[str, tuple[Call, list[Need]]] = {
     "load_with": (lambda g: g.load_with(_no_loader, LoadOptions(branch="exp")), [Need(CHANGE, "exp")]),
     "preview_with": (lambda g: g.preview_with(_no_loader, LoadOptions()), [Need(CHANGE, "main")]),
     "earlier_load": (lambda g: g.earlier_load(LoadOptions()), [Need(CHANGE, "main")]),
+    "load_documents": (
+        lambda g: g.load_documents([], branch="new", base="exp"),
+        [Need(Action.BRANCH_CREATE, "exp", "new"), Need(CHANGE, "new"), ON_EXP],
+    ),
+    "load_documents_preview": (lambda g: g.load_documents_preview([]), [ON_MAIN]),
     "commit_versions": (lambda g: g.commit_versions({}), [Need(CHANGE, "main")]),
     "revert": (lambda g: g.revert("HEAD"), [Need(CHANGE, "main")]),
     "apply_schema": (lambda g: g.apply_schema(SCHEMA), [Need(Action.SCHEMA_APPLY, None, "main")]),
     "merge": (lambda g: g.merge("exp"), [Need(Action.BRANCH_MERGE, "exp", "main")]),
+    "resolve": (
+        lambda g: g.resolve("Person", RULES, branch="new", base="exp"),
+        [Need(Action.BRANCH_CREATE, "exp", "new"), Need(CHANGE, "new"), ON_EXP],
+    ),
+    "resolve_preview": (lambda g: g.resolve_preview("Person", RULES), [ON_MAIN]),
     "create_branch": (lambda g: g.create_branch("b", at="exp~1"), [Need(Action.BRANCH_CREATE, "main", "b")]),
     "delete_branch": (lambda g: g.delete_branch("exp"), [Need(Action.BRANCH_DELETE, None, "exp")]),
     "rename_branch": (

@@ -20,7 +20,6 @@ from omnigraph.core.ports import SystemClock, UlidSource
 from omnigraph.engine.upkeep.job_records import job_records
 from omnigraph.server.access.states import State
 from omnigraph.server.http.refusals import Refusal
-from omnigraph.server.jobs import pool
 from omnigraph.server.jobs.job import JobFacts, JobState, Written
 from omnigraph.server.jobs.owners import is_alive, this_process
 from omnigraph.server.jobs.pool import OPEN_PER_ACTOR_MAX, Jobs
@@ -286,12 +285,9 @@ class TestPool:
         ended(jobs, graph, last.id)
         assert submitted(jobs, graph, "ann", work).state is JobState.WAITING
 
-    def test_ended_jobs_are_forgotten_with_their_records_and_a_bug_is_an_internal_error(
-        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
+    def test_ended_jobs_are_forgotten_with_their_records_and_a_bug_is_an_internal_error(self, tmp_path: Path) -> None:
         graph = omnigraph.create(tmp_path / "kb.omni", "node Note { text: String }", durability="os")
-        monkeypatch.setattr(pool, "KEPT_MAX", 20)
-        jobs = Jobs()
+        jobs = Jobs(kept_max=20)
 
         def work(progress: Any) -> dict[str, Any]:
             progress(3)
@@ -312,8 +308,7 @@ class TestPool:
         assert len(jobs.listed("g", graph, 100)) <= 21
         # Another server forgets what is too much of the records that earlier ones have left.
         assert len(job_records(graph).ids()) <= 21
-        monkeypatch.setattr(pool, "KEPT_MAX", 5)
-        ended(Jobs(), graph, submitted(Jobs(), graph, None, lambda progress: {}).id)
+        ended(Jobs(kept_max=5), graph, submitted(Jobs(kept_max=5), graph, None, lambda progress: {}).id)
         assert len(job_records(graph).ids()) <= 6
 
 

@@ -1,32 +1,41 @@
-"""A real cluster, a master and two workers on loopback: the graph in an object store, and work that is disturbed.
+"""A real cluster, a master and two workers on loopback: the package as a wheel by ``spark-submit``, the graph in an
+object store, and jobs that are disturbed.
 
-One cluster serves all of it: starting one takes longer than what is done with it.
+One cluster serves all of it: starting one takes longer than what is done with it. Every kind of job is disturbed in
+``test_faults.py``.
 """
 
 from __future__ import annotations
 
 import json
-import os
-import subprocess
 import sys
-from dataclasses import asdict, dataclass
+import tarfile
+from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-import omnigraph
 from omnigraph.engine.graph import Graph, create, open_graph
-from tests.features.spark import faulty_cluster, on_cluster
+from tests.features.spark import on_cluster
+from tests.features.spark.fault_cells import SETTINGS, broken_promises
 from tests.features.spark.outcomes import lines, write_lines
-from tests.features.spark.standalone import LOOPBACK, standalone
+from tests.features.spark.standalone import standalone
+from tests.features.spark.submitting import HOSTS, REPOSITORY, build_package, submit
 from tests.support.faults.s3 import Bucket, Server
 
-REPOSITORY = Path(__file__).parents[3]
-PACKAGES = Path(omnigraph.__file__).parents[1]
 PEOPLE = 400
-HOSTS = (LOOPBACK, "127.0.0.2")
-"""Two hosts to Spark, which starts no second copy of a task on the host of the first."""
+Cells = Sequence[tuple[str, str, int]]
+CELLS: Cells = (
+    ("load lines", "break", 0),
+    ("load lines", "slow", 1),
+    ("load lines", "kill", 0),
+    ("merge", "kill", 3),
+    # Blocks of edges are lost with the executor, and made again.
+    ("pagerank", "kill", 9),
+)
+"""Job, fault, and the number of tasks before the one that is struck."""
 
 pytestmark = [
     pytest.mark.s3,
@@ -36,7 +45,7 @@ pytestmark = [
 
 @dataclass(frozen=True)
 class Run:
-    """The report of a driver, and its input."""
+    """The report of a job, and its input."""
 
     report: dict[str, Any]
     bucket: Bucket
@@ -61,102 +70,83 @@ def merged() -> list[dict[str, Any]]:
     return [person(number, -number) for number in range(PEOPLE - 50, PEOPLE + 50)]
 
 
-def run_driver(request: dict[str, Any], environment: dict[str, str]) -> dict[str, Any]:
-    program = [sys.executable, "-m", on_cluster.__name__, json.dumps(request)]
-    paths = os.pathsep.join([str(PACKAGES), str(REPOSITORY)])
-    run = subprocess.run(
-        program,
-        cwd=REPOSITORY,
-        env={**environment, "PYTHONPATH": paths},
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=240,
-    )
-    assert run.returncode == 0, run.stderr[-5_000:]
-    [line] = [line for line in run.stdout.splitlines() if line.startswith("report ")]
-    report: dict[str, Any] = json.loads(line.removeprefix("report "))
-    return report
-
-
 def rows(graph: Graph, key: str) -> list[dict[str, Any]]:
     found = (row for batch in graph.snapshot().batches(key) for row in batch.to_pylist())
     return sorted(found, key=lambda row: str(row["id"]))
 
 
-@pytest.fixture(scope="module")
-def ran(s3_server: Server, tmp_path_factory: pytest.TempPathFactory) -> Run:
-    directory, bucket = tmp_path_factory.mktemp("cluster"), s3_server.bucket()
+def submitted(directory: Path, server: Server, *arguments: str, cells: Cells = ()) -> Run:
+    """The job on a cluster of its own; ``arguments`` bring the package."""
+    bucket = server.bucket()
     files = [write_lines(directory / "all.jsonl", records())]
     more = [write_lines(directory / "more.jsonl", merged())]
-    request: dict[str, Any] = {
-        "store": bucket.uri("graph"),
-        "files": files,
-        "merged": more,
-        "directory": str(directory),
-    }
+    graph = {"store": bucket.uri("graph"), "options": server.storage_options(), "files": files, "merged": more}
+    request = {"graph": graph, "directory": str(directory), "cells": cells}
     with standalone(directory, HOSTS) as cluster:
-        request |= {"master": cluster.url, "python_path": str(PACKAGES), "options": s3_server.storage_options()}
-        return Run(run_driver(request, dict(cluster.environment)), bucket, files, more)
+        found = submit(cluster, on_cluster, request, *arguments, settings=SETTINGS)
+    return Run(found, bucket, files, more)
 
 
-def test_a_cluster_loads_optimizes_and_reads_what_the_embedded_engine_does(
-    ran: Run, s3_server: Server, tmp_path: Path
-) -> None:
-    report, bucket = ran.report, ran.bucket
-    embedded = create(tmp_path / "embedded", on_cluster.SCHEMA, durability="os")
-    totals = [embedded.load(ran.files, "append").total, embedded.load(ran.more, "merge").total]
+@pytest.fixture(scope="module")
+def ran(s3_server: Server, tmp_path_factory: pytest.TempPathFactory) -> Run:
+    directory = tmp_path_factory.mktemp("cluster")
+    package = build_package(directory / "wheel")
+    return submitted(directory, s3_server, "--py-files", str(package), cells=CELLS)
+
+
+def check(run: Run, server: Server, place: Path) -> None:
+    """The cluster has done what the embedded engine does."""
+    report, bucket = run.report, run.bucket
+    embedded = create(place / "embedded", on_cluster.SCHEMA, durability="os")
+    totals = [embedded.load(run.files, "append").total, embedded.load(run.more, "merge").total]
     assert report["loaded"] == totals
     assert {table["engine"] for table in report["optimized"]} == {"spark"}
     indexes = [index for table in report["optimized"] for index in table["indexes"]]
     assert len(indexes) == 7
     assert all(index["rows_covered"] == index["rows"] for index in indexes)
-    graph = open_graph(bucket.uri("graph"), storage_options=s3_server.storage_options())
+    graph = open_graph(bucket.uri("graph"), storage_options=server.storage_options())
     assert lines(graph) == lines(embedded)
     assert graph.verify().is_clean
     assert bucket.keys("graph/jobs/") == []
-    assert (report["Person"], report["Knows"]) == (rows(embedded, "node:Person"), rows(embedded, "edge:Knows"))
-    # Both workers took part, and each had the package from where the driver said.
+    assert report["rows"] == {"Person": rows(embedded, "node:Person"), "Knows": rows(embedded, "edge:Knows")}
+    # The session of the package is that of the job, and both workers took part.
+    assert report["master"].startswith("spark://")
     assert len({directory for directory, _ in map(json.loads, report["executors"])}) == 2
-    assert {file for _, file in map(json.loads, report["executors"])} == {omnigraph.__file__}
 
 
-def test_disturbed_loads_bring_every_row_once_or_none(ran: Run) -> None:
-    report, rows = ran.report["disturbed"], faulty_cluster.ROWS
-    for name in ("fails_twice", "killed", "slow"):
-        found = report[name]
-        assert (found["rows"], found["different"], found["commits"]) == (rows, rows, 2), name
-        assert found["failed"] is None
-        assert found["clean"]
-        # Six parts; what disturbed attempts wrote lies beside them and belongs to nobody.
-        assert found["fragments"] > 6, name
-    failed = report["fails_always"]
-    assert failed["failed"] == ["StorageError", "the disk is away"]
-    assert (failed["rows"], failed["commits"], failed["clean"]) == (0, 1, True)
-    # Both copies of the slow task wrote their rows, and the first never came back.
-    assert report["copies"] == ["slow-0", "slow-1"]
+def origins(run: Run) -> list[str]:
+    """Where executors have the package from, the last names of the path."""
+    found = {file for _, file in map(json.loads, run.report["executors"])}
+    return sorted({"/".join(Path(file).parts[-3:]) for file in found})
 
 
-def test_an_analysis_that_loses_an_executor_makes_its_blocks_again(ran: Run) -> None:
-    report = ran.report["analysis"]
-    before, lost, after = report["blocks"]
-    assert before == after == faulty_cluster.BLOCKS
-    assert lost < before
-    spark, embedded = report["iterations"]
-    assert spark == embedded > faulty_cluster.LOST_AFTER_ROUNDS
-    assert report["difference"] < 1e-12
-
-
-def test_a_merge_whose_executor_is_killed_is_the_merge_of_the_embedded_engine(
+def test_a_submitted_wheel_loads_optimizes_and_reads_what_the_embedded_engine_does(
     ran: Run, s3_server: Server, tmp_path: Path
 ) -> None:
-    embedded = create(tmp_path / "embedded", on_cluster.SCHEMA, durability="os")
-    embedded.load(ran.files, "append")
-    embedded.load(ran.more, "merge")
-    on_cluster.edit(embedded)
-    merged = embedded.merge("theirs", "ours")
-    assert [(item.key, item.adopted) for item in merged.tables] == [("edge:Knows", False), ("node:Person", False)]
-    assert ran.report["merged"] == ["spark", [asdict(item) for item in merged.tables], True]
-    graph = open_graph(ran.bucket.uri("graph"), storage_options=s3_server.storage_options())
-    assert lines(graph, "ours") == lines(embedded, "ours")
-    assert graph.verify(deep=True).is_clean
+    check(ran, s3_server, tmp_path)
+    assert origins(ran) == ["omnigraph.zip/omnigraph/__init__.py"]
+
+
+@pytest.mark.parametrize("number", range(len(CELLS)), ids=["-".join(map(str, cell)) for cell in CELLS])
+def test_a_disturbed_job_gives_the_same_graph_and_leaves_nothing_behind(ran: Run, number: int) -> None:
+    cell = ran.report["cells"][number]
+    assert (cell["job"], cell["fault"], cell["position"]) == CELLS[number]
+    assert broken_promises([cell]) == []
+    assert cell["struck"]
+    # The first copy of the slow task never came back.
+    assert cell["copies"] == (["copy-0", "copy-1"] if cell["fault"] == "slow" else [])
+    # Files of attempts that do not count: the fault came after the output was written.
+    assert cell["job"] == "pagerank" or cell["lost"] > 0
+
+
+@pytest.mark.long
+def test_an_archive_of_an_environment_brings_the_package_to_executors(s3_server: Server, tmp_path: Path) -> None:
+    """As with a packed environment; compiled packages are installed."""
+    archive = tmp_path / "environment.tar.gz"
+    with tarfile.open(archive, "w:gz", compresslevel=1) as file:
+        file.add(REPOSITORY / "src" / "omnigraph", "packages/omnigraph")
+    arguments = ("--archives", f"{archive}#environment")
+    arguments += ("--conf", "spark.executorEnv.PYTHONPATH=./environment/packages")
+    run = submitted(tmp_path, s3_server, *arguments)
+    check(run, s3_server, tmp_path)
+    assert origins(run) == ["packages/omnigraph/__init__.py"]

@@ -4,21 +4,25 @@ from __future__ import annotations
 
 import re
 import shutil
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 import yaml
 
-from omnigraph.engine.graph import open_graph
+from omnigraph.engine.graph import create, open_graph
 from omnigraph.ingest.mapping import parse_mapping
 from tests.features.cli.run import EXAMPLES, REPOSITORY
+from tests.features.spark.outcomes import write_lines
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 PAGE = REPOSITORY / "docs" / "user" / "spark.md"
 LOADING = PAGE.with_name("loading.md")
+CLUSTERS = PAGE.with_name("spark-clusters.md")
+PEOPLE = "node Person {\n  name: String @key\n}\nedge Knows: Person -> Person\n"
 
 
 def blocks(language: str, page: Path = PAGE) -> list[str]:
@@ -50,3 +54,15 @@ def test_the_examples_about_loading_run_one_after_the_other(
     for text in blocks("yaml", LOADING):
         assert len(parse_mapping(yaml.safe_load(text), club.catalog()).entities) == 2
     assert open_graph(work / "company.omni").snapshot().counts()["edge:WorksAt"] == 12
+
+
+def test_the_job_for_clusters_runs_in_the_session_that_is_there(
+    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    create(tmp_path / "kb", PEOPLE, durability="os")
+    records = [{"type": "Person", "data": {"name": "Ada"}}, {"edge": "Knows", "from": "Ada", "to": "Ada"}]
+    lines = write_lines(tmp_path / "people.jsonl", records)
+    monkeypatch.setattr(sys, "argv", ["job.py", str(tmp_path / "kb"), lines])
+    [job] = blocks("python", CLUSTERS)
+    exec(compile(job, str(CLUSTERS), "exec"), {})
+    assert capsys.readouterr().out.startswith("2 loaded, 1 people, first: [{")

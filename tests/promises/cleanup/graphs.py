@@ -7,7 +7,7 @@ import time
 from pathlib import Path
 
 import omnigraph
-from tests.promises.cleanup.reachable import files, needed
+from tests.promises.cleanup.reachable import files, garbage, needed
 
 HOUR_US = 3_600_000_000
 
@@ -37,12 +37,11 @@ def age(graph: omnigraph.Graph, hours: float = 1000) -> None:
 
 
 def check_tidy(graph: omnigraph.Graph) -> None:
-    """What is needed is there, and nothing else but garbage of live manifests, which alone is not worth a fence."""
+    """What is needed is there, and nothing else but little garbage of live manifests."""
     found, wanted = files(root(graph)), needed(root(graph))
     assert wanted <= found
     extra = found - wanted
-    spared = ("__manifest/data/", "__manifest/_transactions/", "__manifest/_beside/", "__manifest/_turn")
-    assert {path for path in extra if not any(place in path for place in spared)} == set()
+    assert garbage(root(graph)) == set()
     branches = len([path for path in found if path.startswith("refs/")]) + 1
     fences = len([path for path in found if path.startswith("cleanup/")])
     assert len(extra) <= branches * (fences + 3)

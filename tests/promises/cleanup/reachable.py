@@ -14,6 +14,8 @@ from typing import Any
 import lance
 
 FIRST = "18446744073709551614.manifest"
+SPARED = ("__manifest/data/", "__manifest/_transactions/", "__manifest/_beside/", "__manifest/_turn")
+"""Garbage of live manifests, which alone is not worth a fence."""
 
 
 def uri(path: Path) -> str:
@@ -124,3 +126,8 @@ def needed(root: Path) -> set[str]:
         always = {f"{location}/_versions/{FIRST}", f"{location}/_versions/latest_version_hint.json"}
         found |= always & files(root)
     return found
+
+
+def garbage(root: Path) -> set[str]:
+    """Files that belong to no version and that ``cleanup`` deletes."""
+    return {path for path in files(root) - needed(root) if not any(place in path for place in SPARED)}

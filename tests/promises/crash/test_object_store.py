@@ -7,7 +7,7 @@ import pytest
 from _pytest.mark import ParameterSet
 
 from tests.promises.crash.sweep import DONE, S3Sweep, sample, walk
-from tests.promises.crash.writers import WRITERS
+from tests.promises.crash.writers import CREATE, WRITERS
 from tests.support.faults.fault import DropAt, KillAt, RequestFault, RespondAt
 from tests.support.faults.s3 import Server
 
@@ -62,6 +62,12 @@ def test_a_killed_writer_or_a_lost_answer_leaves_the_old_or_the_new_graph(
         DropAt(last, after=True),
     )
     walk(sweep, [faults[list(WRITERS).index(writer) % len(faults)]])
+
+
+def test_creating_a_graph_ends_with_its_stamp(tmp_path: Path, s3_server: Server) -> None:
+    """A request behind it could fail and report a graph as not created that exists."""
+    last = S3Sweep(CREATE, tmp_path, s3_server).requests[-1]
+    assert (last.method, last.key.rpartition("/")[2]) == ("PUT", "omnigraph.json")
 
 
 @pytest.mark.long

@@ -84,6 +84,22 @@ CASES = {
     "path": Case("$p: Person $q: Person $p $way: shortest knows{1,3} $q", "$p, $q, $way.length, $way.nodes"),
     "product": Case("$p: Person $c: Company $p.age > $c.founded - 1970", "$p, $c"),
     "not": Case("$p: Person not { $p worksAt $c $c.founded is null }", "$p"),
+    "exists": Case(
+        '$p: Person exists { $p knows $q $q.age > 20 } or $p.age = 25 not exists { $p knows $x $x.name = "Dan" }',
+        "$p, exists { $p worksAt $c $c.founded > 1980 + $p.age / 100 } as e, exists { $p wrote $_ } as w",
+        "order { e desc, exists { $p <knows>{2,3} $y $y.nick is null }, $p.name }",
+    ),
+    "groups of exists": Case(
+        "$p: Person maybe { $p knows $q }",
+        "exists { $q worksAt $_ } as works, count(*) as n, sum(if(exists { $p worksAt $c }, 1, 0)) as own, "
+        "count(distinct exists { $q knows $p }) as back",
+        "order { works }",
+    ),
+    "exists over several types": Case(
+        "$n: Named exists { $n <$e> $m $m: Named $m.name > $n.name } or exists { $n wrote $d }",
+        "$n, exists { $n: Company } as firm, type($n) as t",
+        "order { firm, $n.name }",
+    ),
     "maybe": Case("$p: Person maybe { $p worksAt $c }", "$p, $c, $c.founded"),
     "groups": Case("$p: Person", f"$p.active, {AGGREGATES}", "order { $p.active }"),
     "distinct groups": Case("$p: Person maybe { $p knows $q }", f"$p.active, {DISTINCT}"),
@@ -116,5 +132,25 @@ CASES = {
         "union match { $c: Company } return { $c.name, $c.founded } order { number desc, name } limit 4",
     ),
     "union all": Case("$p: Person", "$p.*", "union all match { $p: Person $p knows $q } return { $q.* }"),
+    "stages": Case(
+        "$p: Person maybe { $p knows $q }",
+        "$p, count($q) as n, $p.age as age",
+        "order { n desc, age } limit 4 then match { $n > 0 or $age = 25 maybe { $p worksAt $c $c.founded > $n } "
+        "not { $p wrote $d $d.body is null } } "
+        "return { $p.name, $c, $n + 1 as m, $age, exists { $p knows $x $x.age > $age } }",
+    ),
+    "stages of groups": Case(
+        "$p: Person $p $e: knows $q",
+        "$q as p, $e, first($p, $p.age) as friend, count(*) as n",
+        "then match { $friend worksAt $c } "
+        "return { $p, $c, $e.since as since, sum($n) as total, first($friend.name) as f } "
+        "then return distinct { $c as c, max($total) as top, $p.age } order { top desc, c }",
+    ),
+    "stages over several types": Case(
+        "$n: Named $n <$e> $m",
+        "$n, $e, count(*) as edges",
+        "then match { maybe { $x: Company $x.name = $n.name } } "
+        "return { $n, type($e) as t, sum($edges) as s, count($x) as same } order { $n.name, t }",
+    ),
     "slice": Case("$p: Person", "$p", "order { $p.age desc, $p.name } limit 2 offset 1"),
 }

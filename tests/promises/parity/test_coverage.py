@@ -57,7 +57,7 @@ def test_every_operator_and_expression_kind_has_a_case(people: People) -> None:
     assert not [kind.__name__ for kind in (*get_args(Operator), *get_args(ir.Expr)) if kind not in found]
 
 
-@pytest.mark.parametrize("members", [Direction, ir.PathPart, ir.SearchKind], ids=lambda members: members.__name__)
+@pytest.mark.parametrize("members", [Direction, ir.ComputedPart, ir.SearchKind], ids=lambda members: members.__name__)
 def test_every_variant_has_a_case(people: People, members: type[Enum]) -> None:
     found = [part for part in covered(people) if isinstance(part, members)]
     assert not [member.name for member in members if member not in found]

@@ -66,7 +66,9 @@ def sweep(spark: SparkSession, seed: int, queries: int, path: Path, partitions: 
     return tally
 
 
-@pytest.mark.parametrize(("seed", "partitions", "queries"), [(0, 1, 1), (1, 3, 1), (2, 16, 1)])
+@pytest.mark.parametrize(
+    ("seed", "partitions", "queries"), [(0, 1, 1), pytest.param(1, 3, 1, marks=pytest.mark.long), (2, 16, 1)]
+)
 def test_both_executors_agree_on_generated_queries(
     spark: SparkSession, seed: int, partitions: int, queries: int, tmp_path: Path
 ) -> None:

@@ -7,3 +7,4 @@ executor itself: memory, caches, interruption and profiles.
 from tests.features.exec.test_matching import *  # noqa: F403 # every test of the module is one of this one
 from tests.features.exec.test_results import *  # noqa: F403 # as above
 from tests.features.exec.test_search import *  # noqa: F403 # as above
+from tests.features.exec.test_stages import *  # noqa: F403 # as above

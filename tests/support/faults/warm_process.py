@@ -25,7 +25,19 @@ _LATE = ("duckdb", "lance.optimize", "obstore", "pyarrow.json", "tests.promises.
 
 _NOT_NEEDED = tuple(
     f"omnigraph.{name}"
-    for name in ("__main__", "cli", "client", "lake", "mcp", "namespace", "policy", "server", "spark", "wire")
+    for name in (
+        "__main__",
+        "cli",
+        "client",
+        "integrations",
+        "lake",
+        "mcp",
+        "namespace",
+        "policy",
+        "server",
+        "spark",
+        "wire",
+    )
 )
 
 

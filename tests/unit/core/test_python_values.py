@@ -39,8 +39,6 @@ PLAIN: list[tuple[object, object]] = [
     (Role.DEV, "dev"),
     (Level.LOW, 1),
     (UUID(int=5), "00000000-0000-0000-0000-000000000005"),
-    (Decimal("1.5"), 1.5),
-    (Decimal(2**70), 2**70),
     (np.array([1.0, 2.0], dtype="float32"), [1.0, 2.0]),
     (np.array([[1], [2]]), [[1], [2]]),
     (np.array(["2020-01-31"], dtype="datetime64[ns]"), [datetime(2020, 1, 31)]),
@@ -62,7 +60,9 @@ def test_a_value_of_a_library_becomes_one_of_python(value: object, plain: object
     assert type(found) is type(plain)
 
 
-@pytest.mark.parametrize("value", [None, "a", 1, 0.5, True, b"x", [1, "a"], ("a",), {"a": 1}, {1}, object(), Role, int])
+@pytest.mark.parametrize(
+    "value", [None, "a", 1, 0.5, True, b"x", [1, "a"], ("a",), {"a": 1}, {1}, object(), Role, int, Decimal("1.5")]
+)
 def test_any_other_value_stays_itself(value: object) -> None:
     assert plain_value(value) is value
 

@@ -76,7 +76,7 @@ CONTESTED = {
     MergePolicy.TARGET: PropertyOutcome.TARGET,
     MergePolicy.NEWEST: PropertyOutcome.NEWEST,
     **dict.fromkeys((MergePolicy.MAX, MergePolicy.MIN), PropertyOutcome.COMBINED),
-    **dict.fromkeys((MergePolicy.SUM, MergePolicy.UNION), PropertyOutcome.COMBINED),
+    **dict.fromkeys((MergePolicy.SUM, MergePolicy.UNION, MergePolicy.KEYS), PropertyOutcome.COMBINED),
 }
 
 

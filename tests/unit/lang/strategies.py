@@ -7,6 +7,7 @@ neither do the strategies. Spans are empty; they take no part in comparison.
 from __future__ import annotations
 
 import string
+from dataclasses import replace
 
 from hypothesis import strategies as st
 
@@ -25,6 +26,7 @@ from omnigraph.lang.gq_ast import (
     Cast,
     Clause,
     Delete,
+    Exists,
     Expr,
     Filter,
     ForEach,
@@ -88,7 +90,7 @@ KEYWORDS = tuple(
     query match return order limit offset distinct not maybe insert update delete set where and or in is as asc desc
     null true false contains starts_with count sum min shortest date datetime now nearest node edge interface
     implements enum key unique index range check not_found ends_with case when then else end cast any all if exists
-    having percentile first last
+    having percentile first last union
     """.split()  # noqa: SIM905 - as a list of literals nobody would read it
 )
 
@@ -109,7 +111,8 @@ enum_values = st.text(NAME_REST + "-", min_size=1, max_size=6)
 
 
 def _type(nullable: bool, name: str, is_list: bool) -> TypeRef:
-    return TypeRef(name, NOWHERE, is_list, nullable)
+    digits = (12, 3) if name == "Decimal" else None
+    return TypeRef(name, NOWHERE, is_list and name != "Json", nullable, digits=digits)
 
 
 def _vector(nullable: bool, dimension: int) -> TypeRef:
@@ -238,6 +241,51 @@ def _negate(operand: Expr) -> Expr:
     return Negate(operand, NOWHERE)
 
 
+hops = st.builds(Hops, integers, st.none() | integers, st.just(NOWHERE))
+edge_names = names.filter(lambda name: name.text != "not" and not name.text.startswith("not_"))
+
+
+def _traversal(
+    ends: tuple[Variable, Variable],
+    edge: Name,
+    bound: Variable | None,
+    undirected: bool,
+    hop_bounds: Hops | None,
+    shortest: bool,
+) -> Traversal:
+    return Traversal(*(ends[0], edge, ends[1]), bound, undirected, hop_bounds, shortest and bound is not None, NOWHERE)
+
+
+traversals = st.builds(
+    _traversal,
+    st.tuples(variables, variables),
+    edge_names,
+    st.none() | variables,
+    st.booleans(),
+    st.none() | hops,
+    st.booleans(),
+)
+
+
+def _filters(inner: st.SearchStrategy[Expr]) -> st.SearchStrategy[Filter]:
+    return st.builds(Filter, inner.filter(lambda e: not isinstance(e, AliasRef)), st.just(NOWHERE))
+
+
+def _bindings(inner: st.SearchStrategy[Expr]) -> st.SearchStrategy[Binding]:
+    matches = st.builds(PropertyMatch, names, inner, st.just(NOWHERE))
+    return st.builds(Binding, variables, type_names, _tuples(matches), st.just(NOWHERE))
+
+
+def _blocks(inner: st.SearchStrategy[Clause]) -> st.SearchStrategy[Clause]:
+    clauses = _tuples(inner, least=1, most=3)
+    return st.builds(NotBlock, clauses, st.just(NOWHERE)) | st.builds(MaybeBlock, clauses, st.just(NOWHERE))
+
+
+def _exists(inner: st.SearchStrategy[Expr]) -> st.SearchStrategy[Exists]:
+    simple = _bindings(inner) | traversals | _filters(inner)
+    return st.builds(Exists, _tuples(simple | _blocks(simple), least=1, most=2), st.just(NOWHERE))
+
+
 def _compound(inner: st.SearchStrategy[Expr]) -> st.SearchStrategy[Expr]:
     return (
         st.builds(Binary, st.sampled_from(BinaryOperator), inner, inner, st.just(NOWHERE))
@@ -267,6 +315,7 @@ def _compound(inner: st.SearchStrategy[Expr]) -> st.SearchStrategy[Expr]:
         | st.builds(Call, st.sampled_from(["coalesce", "least"]), _tuples(inner, least=2, most=3), st.just(NOWHERE))
         | st.builds(Call, st.just("if"), st.tuples(inner, inner, inner), st.just(NOWHERE))
         | st.builds(Not, inner, st.just(NOWHERE))
+        | _exists(inner)
         | st.builds(Cast, inner, parameter_types, st.just(NOWHERE))
         | st.builds(Index, inner, inner, st.just(NOWHERE))
         | st.builds(Slice, inner, st.none() | inner, st.none() | inner, st.just(NOWHERE))
@@ -285,41 +334,7 @@ expressions = st.recursive(values | property_accesses | alias_refs, _compound, m
 
 # --- queries ---------------------------------------------------------------------------------------------
 
-property_matches = st.builds(PropertyMatch, names, expressions, st.just(NOWHERE))
-bindings = st.builds(Binding, variables, type_names, _tuples(property_matches), st.just(NOWHERE))
-hops = st.builds(Hops, integers, st.none() | integers, st.just(NOWHERE))
-edge_names = names.filter(lambda name: name.text != "not" and not name.text.startswith("not_"))
-
-
-def _traversal(
-    ends: tuple[Variable, Variable],
-    edge: Name,
-    bound: Variable | None,
-    undirected: bool,
-    hop_bounds: Hops | None,
-    shortest: bool,
-) -> Traversal:
-    return Traversal(*(ends[0], edge, ends[1]), bound, undirected, hop_bounds, shortest and bound is not None, NOWHERE)
-
-
-traversals = st.builds(
-    _traversal,
-    st.tuples(variables, variables),
-    edge_names,
-    st.none() | variables,
-    st.booleans(),
-    st.none() | hops,
-    st.booleans(),
-)
-filters = st.builds(Filter, expressions.filter(lambda e: not isinstance(e, AliasRef)), st.just(NOWHERE))
-
-
-def _blocks(inner: st.SearchStrategy[Clause]) -> st.SearchStrategy[Clause]:
-    clauses = _tuples(inner, least=1, most=3)
-    return st.builds(NotBlock, clauses, st.just(NOWHERE)) | st.builds(MaybeBlock, clauses, st.just(NOWHERE))
-
-
-clauses = st.recursive(bindings | traversals | filters, _blocks, max_leaves=4)
+clauses = st.recursive(_bindings(expressions) | traversals | _filters(expressions), _blocks, max_leaves=4)
 
 
 def _order_key(expression: Expr, descending: bool | None) -> OrderKey:
@@ -327,17 +342,28 @@ def _order_key(expression: Expr, descending: bool | None) -> OrderKey:
     return OrderKey(expression, None if is_nearest else descending, NOWHERE)
 
 
-read_bodies = st.builds(
-    ReadBody,
-    _tuples(clauses, least=1, most=5),
-    _tuples(st.builds(Projection, expressions, st.none() | names, st.just(NOWHERE)), least=1),
-    st.booleans(),
-    _tuples(st.builds(_order_key, expressions, st.none() | st.booleans()), most=3),
-    st.none() | integers | variables,
-    st.none() | integers | variables,
-    st.just(NOWHERE),
-    st.none() | expressions,
-)
+def _read_bodies(least: int) -> st.SearchStrategy[ReadBody]:
+    return st.builds(
+        ReadBody,
+        _tuples(clauses, least=least, most=5),
+        _tuples(st.builds(Projection, expressions, st.none() | names, st.just(NOWHERE)), least=1),
+        st.booleans(),
+        _tuples(st.builds(_order_key, expressions, st.none() | st.booleans()), most=3),
+        st.none() | integers | variables,
+        st.none() | integers | variables,
+        st.just(NOWHERE),
+        st.none() | expressions,
+    )
+
+
+def _staged(first: ReadBody, later: tuple[ReadBody, ...]) -> ReadBody:
+    for stage in later:
+        first = replace(stage, former=first)
+    return first
+
+
+# Only a stage behind another one may do without a match.
+read_bodies = st.builds(_staged, _read_bodies(1), st.just(()) | _tuples(_read_bodies(0), most=2))
 _null = st.just(Literal(LiteralKind.NULL, None, NOWHERE))
 assignments = st.builds(Assignment, names, expressions | values | _null, st.just(NOWHERE))
 projections = st.builds(Projection, expressions, st.none() | names, st.just(NOWHERE))

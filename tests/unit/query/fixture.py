@@ -9,6 +9,7 @@ from omnigraph.lang.gq_ast import ReadBody
 from omnigraph.lang.gq_parser import parse_queries
 from omnigraph.lang.pg_parser import parse_schema
 from omnigraph.lang.source import Source
+from omnigraph.query.bind import check_exists
 from omnigraph.query.compile import check_query, compile_text, plan_read
 from omnigraph.query.explain import describe, explain
 from omnigraph.query.ir import MutationIR, Operator, QueryIR
@@ -119,9 +120,10 @@ def lowered(text: str) -> Operator:
     query = parsed.file.queries[0]
     assert isinstance(query.body, ReadBody)
     parameters = {parameter.variable.name: type_from_syntax(parameter.type) for parameter in query.parameters}
-    planned = plan_read(Context(catalog(), parameters, Diagnostics(parsed.source)), query.body)
+    context = Context(catalog(), parameters, Diagnostics(parsed.source), check_exists=check_exists)
+    planned = plan_read(context, query.body)
     assert planned is not None
-    return planned[0]
+    return planned.root
 
 
 def drawn(root: Operator, depth: int = 0) -> str:

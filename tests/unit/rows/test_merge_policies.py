@@ -1,8 +1,10 @@
 """Every merge policy over every scalar kind: it makes a value of the type, or names the types it requires."""
 
-from datetime import UTC, date, datetime
+from datetime import UTC, date, datetime, time, timedelta
+from decimal import Decimal
 from itertools import product
 from typing import Any
+from uuid import UUID
 
 import pyarrow as pa
 import pytest
@@ -26,9 +28,23 @@ SAMPLES: dict[Scalar, tuple[Any, Any]] = {
     Scalar.DATETIME: (datetime(2026, 1, 1, tzinfo=UTC), datetime(2026, 1, 2, tzinfo=UTC)),
     Scalar.DATE: (date(2026, 1, 1), date(2026, 1, 2)),
     Scalar.VECTOR: ([0.0, 1.0], [1.0, 0.0]),
+    Scalar.DECIMAL: (Decimal("3.50"), Decimal("5.50")),
+    Scalar.TIME: (time(3), time(5)),
+    Scalar.DURATION: (timedelta(hours=3), timedelta(hours=5)),
+    Scalar.UUID: (str(UUID(int=3)), str(UUID(int=5))),
+    Scalar.JSON: ('{"a":3}', '{"a":3,"b":5}'),
 }
-SINGLE = [PropertyType(scalar, dimension=2 if scalar is Scalar.VECTOR else None) for scalar in Scalar]
-LISTS = [PropertyType(scalar, is_list=True) for scalar in Scalar if scalar not in (Scalar.BLOB, Scalar.VECTOR)]
+UNORDERED = (Scalar.BOOL, Scalar.BLOB, Scalar.VECTOR, Scalar.UUID, Scalar.JSON)
+DIGITS = {Scalar.DECIMAL: (10, 2)}
+SINGLE = [
+    PropertyType(scalar, dimension=2 if scalar is Scalar.VECTOR else None, digits=DIGITS.get(scalar))
+    for scalar in Scalar
+]
+LISTS = [
+    PropertyType(scalar, is_list=True, digits=DIGITS.get(scalar))
+    for scalar in Scalar
+    if scalar not in (Scalar.BLOB, Scalar.VECTOR, Scalar.JSON)
+]
 TYPES = [*SINGLE, *LISTS]
 FITTING = [(policy, type_) for policy, type_ in product(POLICIES, TYPES) if POLICIES[policy].fits(type_)]
 COMBINED = [(policy, type_) for policy, type_ in FITTING if policy in COMBINERS]
@@ -47,11 +63,12 @@ def test_every_policy_has_a_row_and_every_computed_one_a_function() -> None:
 @pytest.mark.parametrize(("policy", "type_"), list(product(POLICIES, TYPES)), ids=str)
 def test_a_policy_fits_a_type_or_names_the_types_it_requires(policy: MergePolicy, type_: PropertyType) -> None:
     expected = {
-        MergePolicy.SUM: type_.scalar.is_numeric and not type_.is_list,
+        MergePolicy.SUM: (type_.scalar.is_numeric or type_.scalar is Scalar.DURATION) and not type_.is_list,
         MergePolicy.UNION: type_.is_list,
+        MergePolicy.KEYS: type_.scalar is Scalar.JSON and not type_.is_list,
         **dict.fromkeys(
             (MergePolicy.MAX, MergePolicy.MIN),
-            not type_.is_list and type_.scalar not in (Scalar.BOOL, Scalar.BLOB, Scalar.VECTOR),
+            not type_.is_list and type_.scalar not in UNORDERED,
         ),
     }.get(policy, True)
     assert policy_misfit(policy, type_) == (None if expected else POLICIES[policy].expected)
@@ -88,6 +105,7 @@ def test_a_policy_that_needs_no_base_ignores_it_and_the_others_return_the_change
     if POLICIES[policy].needs_base:
         # The target is as the base was: what the source made of it is the merged value.
         assert with_base.equals(source)
-        assert not without_base.equals(with_base)
+        # Members that one side added to an object need no base.
+        assert policy is MergePolicy.KEYS or not without_base.equals(with_base)
     else:
         assert with_base.equals(without_base)

@@ -5,7 +5,8 @@ from dataclasses import dataclass, field, replace
 from hypothesis import strategies as st
 
 SCALARS = ("String", "Bool", "I32", "I64", "U32", "U64", "F32", "F64", "Date", "DateTime", "Blob")
-LISTS = tuple(f"[{scalar}]" for scalar in SCALARS if scalar != "Blob")
+EXACT = ("Decimal(12, 3)", "Time", "Duration", "Uuid")
+LISTS = tuple(f"[{scalar}]" for scalar in (*SCALARS, *EXACT) if scalar != "Blob")
 ENUMS = ("enum(a)", "enum(b, a)", "enum(x-1, 2nd, Y)")
 NUMBERS = frozenset({"I32", "I64", "U32", "U64", "F32", "F64"})
 PATTERNS = ("^a", "\\d+$", "[[:alpha:]]", '"')
@@ -32,14 +33,14 @@ def _annotation(draw: st.DrawFn) -> str:
 
 @st.composite
 def _property(draw: st.DrawFn, name: str, kind: str, *, may_be_key: bool) -> str:
-    type_ = draw(st.sampled_from((*SCALARS, *LISTS, *ENUMS, "Vector(3)")))
+    type_ = draw(st.sampled_from((*SCALARS, *EXACT, "Json", *LISTS, *ENUMS, "Vector(3)")))
     nullable = draw(st.booleans())
-    is_list, is_plain = type_.startswith("["), not type_.startswith(("[", "Vector", "Blob"))
+    is_list, is_plain = type_.startswith("["), not type_.startswith(("[", "Vector", "Blob", "Json"))
     parts = [f"{name}: {type_}{'?' if nullable else ''}"]
     is_key = may_be_key and is_plain and not nullable and draw(st.booleans())
     parts += ["@key"] if is_key and kind != "edge" else []
     parts += ["@unique"] if is_plain and draw(st.booleans()) else []
-    parts += ["@index"] if not is_list and type_ != "Blob" and draw(st.booleans()) else []
+    parts += ["@index"] if not is_list and type_ not in ("Blob", "Json") and draw(st.booleans()) else []
     parts += [f"@description({spelled(draw(texts))})"] if draw(st.booleans()) else []
     policies = ["source", "target", "newest", "review", *(["union"] if is_list else [])]
     policies += ["sum", "max", "min"] if type_ in NUMBERS else []
@@ -52,7 +53,7 @@ def _property(draw: st.DrawFn, name: str, kind: str, *, may_be_key: bool) -> str
 def _body(draw: st.DrawFn, kind: str, names: list[str]) -> str:
     key = draw(st.sampled_from([None, *names])) if names else None
     members = [draw(_property(name, kind, may_be_key=name == key)) for name in names]
-    plain = [member.split(":")[0] for member in members if not member.split(" ")[1].startswith("Blob")]
+    plain = [member.split(":")[0] for member in members if not member.split(" ")[1].startswith(("Blob", "Json"))]
     if kind != "interface" and plain:
         ends = ["src", "dst"] if kind == "edge" else []
         for constraint in draw(st.lists(st.sampled_from(("unique", "index")), max_size=3)):

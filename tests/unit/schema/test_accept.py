@@ -26,7 +26,14 @@ from tests.unit.schema.schemas import DOMAIN, accepted, edge, errors, node, pars
 @pytest.mark.parametrize(
     ("written", "meant", "shown"),
     [
-        *((scalar.value, PropertyType(scalar), scalar.value) for scalar in Scalar if scalar is not Scalar.VECTOR),
+        *(
+            (scalar.value, PropertyType(scalar), scalar.value)
+            for scalar in Scalar
+            if scalar not in (Scalar.VECTOR, Scalar.DECIMAL)
+        ),
+        ("Decimal(10)", PropertyType(Scalar.DECIMAL, digits=(10, 0)), "Decimal(10, 0)"),
+        ("Decimal(10,2)", PropertyType(Scalar.DECIMAL, digits=(10, 2)), "Decimal(10, 2)"),
+        ("[Decimal(38, 38)]?", PropertyType(Scalar.DECIMAL, True, True, digits=(38, 38)), "[Decimal(38, 38)]?"),
         ("String?", PropertyType(Scalar.STRING, nullable=True), "String?"),
         ("[I32]", PropertyType(Scalar.I32, is_list=True), "[I32]"),
         ("[Date]?", PropertyType(Scalar.DATE, is_list=True, nullable=True), "[Date]?"),
@@ -49,6 +56,11 @@ def test_a_type_means_what_it_says(written: str, meant: PropertyType, shown: str
 @pytest.mark.parametrize(
     ("written", "gist"),
     [
+        ("Decimal", "it names its digits"),
+        ("Decimal(0, 0)", "digits"),
+        ("Decimal(39, 2)", "at most 38"),
+        ("Decimal(4, 5)", "digits"),
+        ("[Json]", "expected the items of a list"),
         ("Vector(0)", "must be greater than zero"),
         ("Vector(2147483648)", "must be at most 2147483647"),
         ("enum()", "must include at least one value"),

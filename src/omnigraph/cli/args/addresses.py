@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import functools
 import inspect
-import os
 import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -16,12 +15,15 @@ from typing import TYPE_CHECKING, Any, TypeAlias, cast
 import click
 from click.core import ParameterSource
 
-from omnigraph.cli.args.settings import PROFILE_VARIABLE, profile_names, settings, usual_actor
+from omnigraph.cli.args.scopes import STORE_VARIABLE, GraphWords, chosen_graph, chosen_policy, names_graph
+from omnigraph.cli.args.settings import PROFILE_VARIABLE, profile_names, server_names, usual_actor
+from omnigraph.cli.reach import files_reason
 from omnigraph.cli.show.output import say
 from omnigraph.client.addresses import is_remote
 from omnigraph.errors import UsageError
 
 if TYPE_CHECKING:
+    from omnigraph.client.remote_graph import RemoteGraph
     from omnigraph.core.ports import Embedder
     from omnigraph.engine.copies.result import CopyResult
     from omnigraph.engine.graph import Graph
@@ -30,7 +32,6 @@ if TYPE_CHECKING:
 
 Command: TypeAlias = Callable[..., int]
 
-STORE_VARIABLE = "OMNIGRAPH_STORE"
 ACTOR_VARIABLE = "OMNIGRAPH_ACTOR"
 DURABILITIES = ("fsync", "os")
 
@@ -48,12 +49,8 @@ class Address:
     def open(self, embedder: Embedder | None = None) -> Graph:
         """Open the graph; with a policy, as the actor. Behind a server, the actor is that of the token."""
         if self.is_behind_server:
-            from omnigraph.client.opening import connect
-
-            remote = connect(self.uri, None)
-            click.get_current_context().call_on_close(remote.close)
             # A remote graph has the verbs of a graph; a verb that no server has raises an error that says so.
-            return cast("Graph", remote)
+            return cast("Graph", self.connect())
         from omnigraph.engine.graph import open_graph
 
         return open_graph(
@@ -64,6 +61,14 @@ class Address:
             policy=self.policy,
             actor=None if self.policy is None else self.actor,
         )
+
+    def connect(self) -> RemoteGraph:
+        """The graph behind a server, until the command ends."""
+        from omnigraph.client.opening import connect
+
+        remote = connect(self.uri, None)
+        click.get_current_context().call_on_close(remote.close)
+        return remote
 
     def repair(self, *, apply: bool) -> RepairReport:
         """The damage of a graph, with the repair steps that are possible or, with ``apply``, were taken."""
@@ -110,7 +115,9 @@ class Address:
         return preview_import(Store(self.uri, self.storage_options), data, lambda store: Graph(store, permit=permit))
 
     def refuse_managed(self) -> None:
-        """Refuse the place of a graph whose schema a cluster alone changes."""
+        """Refuse the place of a graph whose schema a cluster alone changes. A server refuses it itself."""
+        if self.is_behind_server:
+            return
         from omnigraph.cluster.managed import refuse_managed
 
         refuse_managed(self.uri, self.storage_options)
@@ -118,7 +125,7 @@ class Address:
     def announce(self, verb: str, quiet: bool) -> None:
         """Name the graph that is about to be written on standard error."""
         if not quiet:
-            how = "server" if self.is_behind_server else f"direct, {'local' if self.is_local else 'remote'}"
+            how = "served" if self.is_behind_server else f"direct, {'local' if self.is_local else 'remote'}"
             say(f"omnigraph {verb} → {self.uri} ({how})", to_stderr=True)
 
     @property
@@ -149,19 +156,19 @@ uri_argument = click.argument("uri", required=False)
 
 def reads_graph(command: Command) -> Command:
     """Give a command the options that name a graph; it is called with an ``address``."""
-    return _with_options(_addressed(command), (*_STORE_OPTIONS, *_READER_OPTIONS))
+    return _with_options(_addressed(command), (*_STORE_OPTIONS, *_SERVER_OPTIONS, *_READER_OPTIONS))
 
 
 def may_read_graph(command: Command) -> Command:
     """The same for a command that also works without a graph: its ``address`` is then None."""
 
     @functools.wraps(command)
-    def run(*, store: str | None, profile: str | None, uri: str | None = None, **others: Any) -> int:
-        if chosen_store(uri, store, profile) is None:
-            return command(address=None, **_without_graph(others))
-        return _addressed(command)(store=store, profile=profile, uri=uri, **others)
+    def run(**given: Any) -> int:
+        if not names_graph(GraphWords.of(given)):
+            return command(address=None, **_without_graph(given))
+        return _addressed(command)(**given)
 
-    return _with_options(run, (*_STORE_OPTIONS, *_READER_OPTIONS))
+    return _with_options(run, (*_STORE_OPTIONS, *_SERVER_OPTIONS, *_READER_OPTIONS))
 
 
 def writes_graph(command: Command) -> Command:
@@ -169,7 +176,13 @@ def writes_graph(command: Command) -> Command:
 
     A command with the argument ``actor`` is called with it, to sign its commits.
     """
-    return _with_options(_addressed(command), (*_STORE_OPTIONS, _DURABILITY_OPTION, _POLICY_OPTION, actor_option))
+    options = (*_STORE_OPTIONS, *_SERVER_OPTIONS, _DURABILITY_OPTION, _POLICY_OPTION, actor_option)
+    return _with_options(_addressed(command), options)
+
+
+def served_options(command: Command) -> Command:
+    """Give a command the options that name a graph of a server; it is called with their values."""
+    return _with_options(command, (*_SERVER_OPTIONS, PROFILE_OPTION))
 
 
 def makes_graph(command: Command) -> Command:
@@ -178,49 +191,33 @@ def makes_graph(command: Command) -> Command:
 
 
 def in_cluster(command: Command) -> Command:
-    """Let a command with a graph also take a graph of a cluster, with ``--cluster`` and ``--graph``.
-
-    It is the outermost decorator: it replaces the address that the others find.
-    """
-
-    @functools.wraps(command)
-    def run(*, cluster: str | None, graph_id: str | None, **others: Any) -> int:
-        if cluster is None:
-            if graph_id is not None:
-                raise click.UsageError("--graph belongs to --cluster")
-            return command(**others)
-        named = [word for word in ("uri", "store", "profile", "schema_path") if others.get(word) is not None]
-        if named:
-            raise click.UsageError("the graph is given twice: pass --cluster, or a graph by its address")
-        from omnigraph.cluster.applied import applied_graph
-
-        return command(**{**others, "store": applied_graph(cluster, graph_id, others["storage_options"])})
-
-    return _with_options(run, _CLUSTER_OPTIONS)
+    """Let a command with a graph also take a graph of a cluster, with ``--cluster`` and ``--graph``."""
+    known = {param.name for param in getattr(command, "__click_params__", ())}
+    return _with_options(command, (_CLUSTER_OPTION,) if "graph_id" in known else (_CLUSTER_OPTION, _GRAPH_OPTION))
 
 
 def reads_schema(command: Command) -> Command:
     """Give a command a schema to work with: a file (``schema_path``) or a graph (``address``), and never both."""
 
     @functools.wraps(command)
-    def run(
-        *, schema_path: str | None, store: str | None, profile: str | None, uri: str | None = None, **others: Any
-    ) -> int:
+    def run(*, schema_path: str | None, **given: Any) -> int:
+        words = GraphWords.of(given)
         if schema_path is not None:
-            if uri is not None or store is not None or profile is not None:
+            if words.is_explicit or words.profile is not None:
                 raise click.UsageError("pass either --schema or a graph, not both")
-            return command(schema_path=schema_path, address=None, **_without_graph(others))
-        if chosen_store(uri, store, profile) is None:
+            return command(schema_path=schema_path, address=None, **_without_graph(given))
+        if not names_graph(words):
             raise click.UsageError("pass a schema with --schema, or a graph with --store")
-        return _addressed(command)(schema_path=None, store=store, profile=profile, uri=uri, **others)
+        return _addressed(command)(schema_path=None, **given)
 
     option = click.option("--schema", "schema_path", metavar="FILE.pg", help="Schema file, instead of a graph.")
-    return _with_options(run, (option, *_STORE_OPTIONS, *_READER_OPTIONS))
+    return _with_options(run, (option, *_STORE_OPTIONS, *_SERVER_OPTIONS, *_READER_OPTIONS))
 
 
 def _without_graph(options: dict[str, Any]) -> dict[str, Any]:
     """The options of a command that is called without a graph."""
-    return {name: value for name, value in options.items() if name not in ("storage_options", "policy_path", "actor")}
+    names = {*GraphWords.names(), "storage_options", "policy_path", "actor"}
+    return {name: value for name, value in options.items() if name not in names}
 
 
 def _addressed(command: Command) -> Command:
@@ -228,32 +225,40 @@ def _addressed(command: Command) -> Command:
     signs = any(item.name == "actor" or item.kind is item.VAR_KEYWORD for item in parameters)
 
     @functools.wraps(command)
-    def run(
-        *,
-        store: str | None,
-        profile: str | None,
-        storage_options: Mapping[str, str],
-        uri: str | None = None,
-        durability: str = DURABILITIES[0],
-        policy_path: str | None = None,
-        actor: str | None = None,
-        **others: Any,
-    ) -> int:
-        chosen = chosen_store(uri, store, profile)
+    def run(**given: Any) -> int:
+        words = GraphWords.of(given)
+        storage_options: Mapping[str, str] = given["storage_options"]
+        chosen = chosen_graph(words, storage_options)
         if chosen is None:
             options = [param.opts[0] for param in click.get_current_context().command.params if param.name == "uri"]
             named = f"{options[0]}, --store," if options and options[0].startswith("--") else "--store,"
             raise click.UsageError(f"no graph is given: pass {named} or set {STORE_VARIABLE}")
-        policy = chosen_policy(policy_path, uri or store, profile)
+        actor: str | None = given.get("actor")
+        policy = chosen_policy(given.get("policy_path"), words)
         if is_remote(chosen):
+            _refuse_files_only(chosen)
             _refuse_local_options(policy, storage_options)
             actor = None
         elif policy is None and not signs and _is_given("actor"):
             raise click.UsageError("--as has no effect here without a policy: pass --policy, or leave it out")
+        durability = given.get("durability", DURABILITIES[0])
         signed = {"actor": actor} if signs else {}
+        others = {name: value for name, value in _without_graph(given).items() if name != "durability"}
         return command(address=Address(chosen, storage_options, durability, policy, actor), **signed, **others)
 
     return run
+
+
+def _refuse_files_only(uri: str) -> None:
+    """Refuse a graph behind a server for a command that works on the files of a graph."""
+    path = click.get_current_context().command_path.partition(" ")[2]
+    reason = files_reason(path)
+    if reason is not None:
+        raise UsageError(
+            f"`{path}` does not work on a remote graph: {reason}",
+            hint="name the graph by the address of its files",
+            uri=uri,
+        )
 
 
 def _refuse_local_options(policy: str | None, storage_options: Mapping[str, str]) -> None:
@@ -267,35 +272,6 @@ def _refuse_local_options(policy: str | None, storage_options: Mapping[str, str]
 def _is_given(option: str) -> bool:
     """True if an option was written on the command line, and not in the environment or the settings."""
     return click.get_current_context().get_parameter_source(option) is ParameterSource.COMMANDLINE
-
-
-def chosen_store(uri: str | None, store: str | None, profile: str | None) -> str | None:
-    """The address of a graph, from the command line, else the environment, else the operator's settings."""
-    named = [word for word, given in (("URI", uri), ("--store", store), ("--profile", profile)) if given is not None]
-    if len(named) > 1:
-        raise click.UsageError(f"the graph is given twice: pass either {named[0]} or {named[1]}, not both")
-    if profile is not None:
-        return _profile_store(profile)
-    if chosen := uri or store or os.environ.get(STORE_VARIABLE):
-        return chosen
-    if usual := os.environ.get(PROFILE_VARIABLE):
-        return _profile_store(usual)
-    return settings().store
-
-
-def chosen_policy(policy: str | None, address: str | None = None, profile: str | None = None) -> str | None:
-    """The policy of the command line, else that of the profile that names the graph."""
-    is_named = address is not None or os.environ.get(STORE_VARIABLE)
-    named = profile or (None if is_named else os.environ.get(PROFILE_VARIABLE))
-    return policy if policy is not None or named is None else settings().profile(named).policy
-
-
-def _profile_store(name: str) -> str:
-    profile = settings().profile(name)
-    if "store" not in profile.bindings:
-        (kind,) = profile.bindings
-        raise UsageError(f"profile {name!r} names a {kind}, but this version supports stores only", profile=name)
-    return profile.bindings["store"]
 
 
 def _with_options(command: Command, options: tuple[Callable[[Command], Command], ...]) -> Command:
@@ -323,6 +299,12 @@ storage_options_option = click.option(
     metavar="KEY=VALUE",
     help="Option of the object store; may be repeated. S3 also reads the AWS_* variables.",
 )
+PROFILE_OPTION = click.option(
+    "--profile",
+    metavar="NAME",
+    shell_complete=profile_names,
+    help=f"Profile in the operator's settings that names the graph. [default: {PROFILE_VARIABLE}]",
+)
 _STORE_OPTIONS = (
     click.option(
         "--store",
@@ -330,19 +312,23 @@ _STORE_OPTIONS = (
         metavar="URI",
         help=f"The graph: a path, s3://... or https://host/graphs/ID. [default: {STORE_VARIABLE}]",
     ),
-    click.option(
-        "--profile",
-        metavar="NAME",
-        shell_complete=profile_names,
-        help=f"Profile in the operator's settings that names the graph. [default: {PROFILE_VARIABLE}]",
-    ),
+    PROFILE_OPTION,
     storage_options_option,
 )
-_CLUSTER_OPTIONS = (
-    click.option("--cluster", metavar="DIR|URI", help="Cluster of the graph, instead of its address."),
-    click.option(
-        "--graph", "graph_id", metavar="ID", help="Graph of the cluster. [default: the only one that was applied]"
-    ),
+_GRAPH_OPTION = click.option(
+    "--graph", "graph_id", metavar="ID", help="Graph of the server or cluster. [default: that of the settings]"
+)
+SERVER_OPTION = click.option(
+    "--server",
+    metavar="NAME|URL",
+    shell_complete=server_names,
+    help="Server of the graph: a name in the settings, or its address.",
+)
+_SERVER_OPTIONS = (SERVER_OPTION, _GRAPH_OPTION)
+_CLUSTER_OPTION = click.option(
+    "--cluster",
+    metavar="NAME|DIR|URI",
+    help="Cluster of the graph, instead of its address. [default for --graph: the only graph that was applied]",
 )
 _POLICY_OPTION = click.option(
     "--policy",

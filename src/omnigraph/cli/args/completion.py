@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING
 
 import click
 
-from omnigraph.cli.args.addresses import Address, chosen_policy, chosen_store
+from omnigraph.cli.args.addresses import Address
 from omnigraph.cli.args.offers import offering
+from omnigraph.cli.args.scopes import GraphWords, chosen_graph, chosen_policy
 from omnigraph.cli.args.settings import usual_actor
 
 if TYPE_CHECKING:
@@ -17,9 +18,10 @@ if TYPE_CHECKING:
 
 def _graph(ctx: click.Context) -> Graph:
     given = ctx.params
-    store = chosen_store(given.get("uri"), given.get("store"), given.get("profile"))
-    policy = chosen_policy(given.get("policy_path"), given.get("uri") or given.get("store"), given.get("profile"))
     options = given.get("storage_options") or {}
+    words = GraphWords.of(given)
+    store = chosen_graph(words, options)
+    policy = chosen_policy(given.get("policy_path"), words)
     return Address(store or "", options, policy=policy, actor=given.get("actor") or usual_actor()).open()
 
 

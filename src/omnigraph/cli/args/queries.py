@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import click
 
-from omnigraph.cli.args.addresses import Command
+from omnigraph.cli.args.addresses import Address, Command
 from omnigraph.cli.args.files import read_source
 from omnigraph.errors import CompileError, InputError, ParameterError
 from omnigraph.lang.diagnostics import Diagnostic
@@ -29,6 +29,11 @@ def takes_query(command: Command) -> Command:
     return command
 
 
+def is_stored(name: str | None, text: str | None, query_path: str | None, address: Address) -> bool:
+    """True if only a name is given, and the graph is behind a server: then it is the name of a stored query."""
+    return name is not None and text is None and query_path is None and address.is_behind_server
+
+
 def query_source(text: str | None, query_path: str | None) -> Source:
     """The text of the query or queries."""
     if text is not None and query_path is not None:
@@ -38,7 +43,7 @@ def query_source(text: str | None, query_path: str | None) -> Source:
     elif text is not None:
         source = Source(text, "<query>")
     else:
-        raise click.UsageError("pass a query with -e, or a file with --query")
+        raise click.UsageError("pass a query with -e, or a file with --query; NAME alone is a stored query of a server")
     if not source.text.strip():
         raise InputError(
             f"{source.name} is empty", hint="a query looks like: query all() { match { $p: Person } return { $p } }"
@@ -57,7 +62,7 @@ def given_params(text: str | None, path: str | None) -> dict[str, object] | None
 
 
 def _parse(text: str, name: str) -> dict[str, object]:
-    from omnigraph.query.params import kind_of
+    from omnigraph.query.types.supplied import kind_of
 
     example = 'write an object, for example --params \'{"name": "Ada"}\''
     try:

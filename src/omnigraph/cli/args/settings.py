@@ -41,4 +41,14 @@ def _profiles(_ctx: click.Context) -> Iterable[str]:
     return settings().profiles
 
 
+def _servers(_ctx: click.Context) -> Iterable[str]:
+    return settings().servers
+
+
+def _aliases(_ctx: click.Context) -> Iterable[str]:
+    return settings().aliases
+
+
 profile_names = offering(_profiles)
+server_names = offering(_servers)
+alias_names = offering(_aliases)

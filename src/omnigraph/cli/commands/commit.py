@@ -58,7 +58,7 @@ def _filters(_ctx: click.Context, _option: click.Parameter, given: tuple[str, ..
     metavar="KEY=VALUE",
     help="Only commits with this actor, kind, message, idempotency_key or provenance value; may be repeated.",
 )
-@click.option("--graph", "is_drawn", is_flag=True, help="Draw the commit graph.")
+@click.option("--draw", "is_drawn", is_flag=True, help="Draw the commit graph.")
 @reads_graph
 @format_option
 @json_option
@@ -74,7 +74,7 @@ def list_command(
     """List the commits of a branch, newest first."""
     if is_drawn and (filters or format_ or as_json):
         raise click.UsageError(
-            "--graph draws all commits as text: it cannot be combined with --filter, --format or --json"
+            "--draw shows all commits as text: it cannot be combined with --filter, --format or --json"
         )
     chosen = "table" if is_drawn else chosen_format(format_, as_json=as_json)
     graph = address.open()

@@ -20,7 +20,7 @@ from typing import Final
 
 import click
 
-from omnigraph.cli.args.addresses import STORE_VARIABLE
+from omnigraph.cli.args.scopes import STORE_VARIABLE
 from omnigraph.cli.demo_data import PEOPLE, World, meaning, person
 from omnigraph.cli.exit_codes import OK
 from omnigraph.cli.show.output import count, paint, say
@@ -207,7 +207,7 @@ def _look_back(tour: _Tour, people: int, engine: str) -> int:
     first = next(commit.id for commit in open_graph(tour.store).commits(kind="load"))
     return (
         tour.ask("person", "--at", first, handle=person(7))
-        or tour.run("commit", "list", "--graph")
+        or tour.run("commit", "list", "--draw")
         or tour.run("diff", first, "main")
         or tour.run("verify", "--quick", "--quiet")
     )

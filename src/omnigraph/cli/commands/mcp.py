@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import click
+from click.core import ParameterSource
 
 from omnigraph.cli.args.addresses import Address, uri_argument, writes_graph
 from omnigraph.cli.args.options import branch_option
@@ -43,7 +44,8 @@ def command(
     """Serve tools for agents over the Model Context Protocol.
 
     Without --allow-writes the tools only read. With it, an agent works on a branch of its own, which a person reviews
-    and merges; --allow-main lets finish_task merge.
+    and merges; --allow-main lets finish_task merge. For a graph behind a server, the tools are those of the server,
+    which alone decides about writes and merges.
     """
     try:
         from omnigraph.mcp.session import Settings
@@ -55,9 +57,24 @@ def command(
 
     if allow_main and not allow_writes:
         raise click.UsageError("--allow-main needs --allow-writes")
+    if address.is_behind_server:
+        _serve_remote(address.uri, __version__)
+        return OK
     opened = address.open()
     graph = opened if actor is None else opened.acting_as(actor)
     stored = checked_queries(graph, query_texts(queries)) if queries is not None else {}
     settings = Settings(allow_writes, allow_main, branch, tasks)
     serve(new_session(graph, settings, stored), __version__)
     return OK
+
+
+def _serve_remote(uri: str, version: str) -> None:
+    """Pass requests on to the server of a graph."""
+    context = click.get_current_context()
+    for name in ("branch", "allow_writes", "allow_main", "tasks", "queries"):
+        if context.get_parameter_source(name) is ParameterSource.COMMANDLINE:
+            option = "--" + name.replace("_", "-")
+            raise click.UsageError(f"{option} has no effect on a graph behind a server: its operator decides")
+    from omnigraph.mcp.bridge import serve_remote
+
+    serve_remote(uri, version)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING, Any
+
 import click
 
 from omnigraph.cli.args.addresses import Address, writes_graph
@@ -13,13 +15,16 @@ from omnigraph.cli.args.options import (
     message_option,
     stats_option,
 )
-from omnigraph.cli.args.queries import given_params, named_by_file, query_source, takes_query
+from omnigraph.cli.args.queries import given_params, is_stored, named_by_file, query_source, takes_query
 from omnigraph.cli.exit_codes import OK
 from omnigraph.cli.show.mutations import show_mutation
 from omnigraph.cli.show.output import say, say_json
 from omnigraph.cli.show.previews import show_preview
 from omnigraph.errors import CompileError
 from omnigraph.wire.writes import mutation_json
+
+if TYPE_CHECKING:
+    from omnigraph.engine.results import MutationResult
 
 
 @click.command("mutate")
@@ -52,12 +57,19 @@ def command(
 ) -> int:
     """Insert, upsert, update and delete as one commit.
 
-    NAME selects one of several queries. Its statements see each other's changes; other readers see all of them or none.
+    NAME selects one of several queries; without -e and --query, it is a stored mutation of the server. Statements see
+    each other's changes; other readers see all of them or none.
     """
-    source = query_source(text, query_path)
     params = given_params(params_text, params_path)
     if dry_run and stats:
         raise click.UsageError("pass either --dry-run or --stats, not both")
+    if is_stored(name, text, query_path, address):
+        if dry_run or stats:
+            raise click.UsageError("--dry-run and --stats have no effect on a stored query of a server")
+        commit: dict[str, Any] = {"message": message, "idempotency_key": idempotency_key, "if_commit": if_commit}
+        _show(address.connect().invoke_mutation(name or "", params, branch=branch, **commit), False, as_json)
+        return OK
+    source = query_source(text, query_path)
     graph = address.open()
     try:
         if dry_run:
@@ -76,10 +88,14 @@ def command(
         )
     except CompileError as error:
         raise named_by_file(error, source) from error
+    _show(result, stats, as_json)
+    return OK
+
+
+def _show(result: MutationResult, stats: bool, as_json: bool) -> None:
     if as_json:
         say_json(mutation_json(result, with_profile=stats))
-        return OK
+        return
     show_mutation(result)
     if stats:
         say(result.stats(), to_stderr=True)
-    return OK

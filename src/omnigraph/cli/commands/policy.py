@@ -7,13 +7,15 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from omnigraph.cli.args.addresses import chosen_policy
+from omnigraph.cli.args.clusters import cluster_graph
 from omnigraph.cli.args.options import json_option
+from omnigraph.cli.args.scopes import GraphWords, chosen_cluster, chosen_policy
 from omnigraph.cli.args.settings import PROFILE_VARIABLE, profile_names
 from omnigraph.cli.exit_codes import FAILED, OK
 from omnigraph.cli.lazy import CommandGroup
 from omnigraph.cli.show.output import count, paint, say, say_json
 from omnigraph.core.actors import Action
+from omnigraph.errors import UsageError
 from omnigraph.wire.policies import bundle_json, cases_json, decision_json, scope_json
 
 if TYPE_CHECKING:
@@ -30,7 +32,15 @@ _PROFILE = click.option(
 
 
 _GRAPH = click.option(
-    "--graph", metavar="GRAPH", help="Graph whose schema the rules about data are applied to. [default: none]"
+    "--graph",
+    metavar="GRAPH",
+    help="Graph whose schema the rules about data are applied to: its address, or with --cluster its id. "
+    "[default: none]",
+)
+_CLUSTER = click.option(
+    "--cluster",
+    metavar="NAME|DIR|URI",
+    help="Cluster whose applied policy is used, instead of FILE; --graph is the graph that it decides about.",
 )
 
 
@@ -42,15 +52,18 @@ def command() -> None:
 @command.command("validate")
 @_FILE
 @_GRAPH
+@_CLUSTER
 @_PROFILE
 @json_option
-def validate_command(file: str | None, graph: str | None, profile: str | None, as_json: bool) -> int:
+def validate_command(
+    file: str | None, graph: str | None, cluster: str | None, profile: str | None, as_json: bool
+) -> int:
     """Check a policy bundle.
 
     FILE is a bundle for graphs or for the server (graph_list). All problems are listed. With --graph, the rules about
     data are checked against its schema.
     """
-    path, policy = _loaded(file, profile)
+    path, policy, graph = _loaded(file, profile, cluster, graph)
     if graph is not None:
         policy.check_catalog(_catalog(graph, None))
     form = bundle_json(path, policy.bundle)
@@ -65,16 +78,20 @@ def validate_command(file: str | None, graph: str | None, profile: str | None, a
 @command.command("test")
 @_FILE
 @click.option("--tests", "tests_path", required=True, metavar="FILE", help="Cases with the expected decisions.")
+@_GRAPH
+@_CLUSTER
 @_PROFILE
 @json_option
-def test_command(file: str | None, tests_path: str, profile: str | None, as_json: bool) -> int:
+def test_command(
+    file: str | None, tests_path: str, graph: str | None, cluster: str | None, profile: str | None, as_json: bool
+) -> int:
     """Compare the decisions of a policy bundle with expected ones.
 
     Every case that differs is listed, and the exit code is then 1.
     """
     from omnigraph.policy.cases import run_cases
 
-    _, policy = _loaded(file, profile)
+    _, policy, _ = _loaded(file, profile, cluster, graph)
     results = run_cases(policy, tests_path)
     failures = [result for result in results if not result.passed]
     if as_json:
@@ -100,6 +117,7 @@ def test_command(file: str | None, tests_path: str, profile: str | None, as_json
 @click.option("--target-branch", metavar="BRANCH", help="Branch that would be made or changed. [default: none]")
 @click.option("--query", metavar="NAME", help="Stored query of invoke_query. [default: none]")
 @_GRAPH
+@_CLUSTER
 @_PROFILE
 @json_option
 def explain_command(
@@ -111,6 +129,7 @@ def explain_command(
     target_branch: str | None,
     query: str | None,
     graph: str | None,
+    cluster: str | None,
     profile: str | None,
     as_json: bool,
 ) -> int:
@@ -120,7 +139,7 @@ def explain_command(
     """
     from omnigraph.core.actors import Actor, Need
 
-    _, policy = _loaded(file, profile)
+    _, policy, graph = _loaded(file, profile, cluster, graph)
     need, actor = Need(Action(action), branch, target_branch, query), Actor(actor_id, frozenset(groups))
     form = decision_json(policy.decide(actor, need))
     if graph is not None:
@@ -157,10 +176,31 @@ def _catalog(graph: str, branch: str | None) -> Catalog:
     return Address(graph).open().snapshot(branch).catalog
 
 
-def _loaded(file: str | None, profile: str | None) -> tuple[str, Policy]:
-    path = chosen_policy(file, profile=profile)
+def _loaded(
+    file: str | None, profile: str | None, cluster: str | None, graph: str | None
+) -> tuple[str, Policy, str | None]:
+    """The name of a bundle, its policy, and the address of the graph whose schema its rules about data use."""
+    words = GraphWords(cluster=cluster, graph_id=graph if cluster is not None else None, profile=profile)
+    if file is None and chosen_cluster(words) is not None:
+        return _applied(words)
+    if cluster is not None:
+        raise click.UsageError("the policy is given twice: pass either FILE or --cluster, not both")
+    path = chosen_policy(file, words)
     if path is None:
-        raise click.UsageError("no policy is given: pass FILE, or a profile with a policy")
+        raise click.UsageError("no policy is given: pass FILE, --cluster, or a profile with a policy")
     from omnigraph.policy import load_policy
 
-    return path, load_policy(path)
+    return path, load_policy(path), graph
+
+
+def _applied(words: GraphWords) -> tuple[str, Policy, str]:
+    """The policy of a graph of a cluster."""
+    from omnigraph.policy.actions import Resource
+    from omnigraph.policy.decide import Policy
+    from omnigraph.policy.read_bundle import parse_bundle
+
+    graph = cluster_graph(words, {})
+    if graph.policy is None:
+        raise UsageError(f"no policy is applied to the graph {graph.id!r}", hint="declare one in cluster.yaml")
+    name = f"policy {graph.policy.name}"
+    return name, Policy(parse_bundle(graph.policy.text, name, Resource.GRAPH), graph.id), graph.uri

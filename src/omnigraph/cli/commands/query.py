@@ -9,7 +9,7 @@ import click
 from omnigraph.cli.args.addresses import Address, reads_graph
 from omnigraph.cli.args.moments import chosen_moment, reads_moment
 from omnigraph.cli.args.options import json_option, stats_option
-from omnigraph.cli.args.queries import given_params, named_by_file, query_source, takes_query
+from omnigraph.cli.args.queries import given_params, is_stored, named_by_file, query_source, takes_query
 from omnigraph.cli.args.row_output import chosen_format, format_option, show_rows
 from omnigraph.cli.exit_codes import OK
 from omnigraph.cli.show.output import say
@@ -54,15 +54,20 @@ def command(
 ) -> int:
     """Run a read query and print its rows.
 
-    NAME selects one of several queries. Texts that are compared with vectors are embedded by the provider that
-    OMNIGRAPH_EMBED_* configures.
+    NAME selects one of several queries; without -e and --query, it is a stored read of the server. Texts that are
+    compared with vectors are embedded by the provider that OMNIGRAPH_EMBED_* configures.
     """
     chosen = chosen_format(format_, as_json=as_json)
     if engine == "spark" and stats:
         raise click.UsageError("--stats is not supported with --engine spark")
-    source = query_source(text, query_path)
     params = given_params(params_text, params_path)
     moment = chosen_moment(at, snapshot)
+    if is_stored(name, text, query_path, address):
+        _refuse_choices(stats=stats, engine=engine != "embedded")
+        stored = address.connect().invoke(name or "", params, branch=branch, at=moment, timeout=timeout)
+        show_rows(stored, chosen)
+        return OK
+    source = query_source(text, query_path)
     from omnigraph.embed import from_environment
 
     graph = address.open(from_environment())
@@ -88,3 +93,9 @@ def command(
     if stats and chosen != "json":
         say(result.stats(), to_stderr=True)
     return OK
+
+
+def _refuse_choices(**given: bool) -> None:
+    for option, is_given in given.items():
+        if is_given:
+            raise click.UsageError(f"--{option} has no effect on a stored query: the operator of the server decides it")

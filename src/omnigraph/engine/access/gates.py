@@ -117,6 +117,21 @@ def _loaded(moments: Moments, given: Given) -> Iterator[Need]:
     yield Need(Action.CHANGE, branch)
 
 
+def _resolved(moments: Moments, given: Given) -> Iterator[Need]:
+    """A resolution reads the branch that it changes, or the one that it forks."""
+    yield from _loaded(moments, given)
+    yield from _compared(moments, given)
+
+
+def _compared(moments: Moments, given: Given) -> Iterator[Need]:
+    options = given.get("options")
+    branch, base = (
+        (given.get("branch") or MAIN, given.get("base")) if options is None else (options.branch, options.base)
+    )
+    is_new = base is not None and not has_branch(moments.manifests, branch)
+    yield Need(Action.READ, branch_of(moments, base) if is_new else branch)
+
+
 def _changed(moments: Moments, given: Given) -> Iterator[Need]:
     """A mutation that shows entities, by a pattern or by ``returning``, also reads the branch."""
     branch = given.get("branch") or MAIN
@@ -203,6 +218,7 @@ GATES: Final[Mapping[str, Gate]] = {
     "feed": Gate(_on_branch(Action.READ)),
     "merge_preview": Gate(_previewed_merge, Data.SCOPED),
     "revert_preview": Gate(_on_branch(Action.READ), Data.SCOPED, actor="by"),
+    "resolve_preview": Gate(_compared),
     "mirrors": _READ_ANYWHERE,
     "external_types": _READ_WHOLE,
     # Exports.
@@ -220,12 +236,15 @@ GATES: Final[Mapping[str, Gate]] = {
     "load_with": _LOAD,
     "preview_with": _LOAD,
     "earlier_load": _SCOPED_LOAD,
+    "load_documents": Gate(_resolved),
+    "load_documents_preview": Gate(_compared),
     "commit_versions": Gate(_committed_versions),
     "refresh_external": Gate(_on_branch(Action.CHANGE)),
     "refresh_external_preview": Gate(_on_branch(Action.CHANGE)),
     "revert": Gate(_on_branch(Action.CHANGE), Data.SCOPED, actor="by"),
     "apply_schema": Gate(_targeting(Action.SCHEMA_APPLY, "branch")),
     "merge": Gate(_merged, Data.SCOPED),
+    "resolve": Gate(_resolved),
     # Branches.
     "create_branch": Gate(_created, Data.NONE),
     "delete_branch": Gate(_targeting(Action.BRANCH_DELETE, "name"), Data.NONE),

@@ -12,7 +12,7 @@ import pyarrow.compute as pc
 from omnigraph.compare.tables import BLOB_TYPE, TableChanges, column_blobs, flat
 from omnigraph.core.tables import TablePin
 from omnigraph.history.changes import Change, ChangeFilter, Image, Node, Op
-from omnigraph.rows.arrow_types import ID, Entity
+from omnigraph.rows.arrow_types import ID, Entity, as_results
 from omnigraph.rows.ends.references import shown_types
 from omnigraph.rows.exact import exact_rows
 from omnigraph.rows.results import as_written, result_rows
@@ -106,7 +106,8 @@ class ChangeRows:
 
     def exact(self, store: Store) -> Iterator[Change]:
         """The changes for replay: values as exports write them, blobs with their bytes."""
-        yield from self._changes(*self.images(store), exact_rows)
+        before, after = (as_results(self.entity, image) for image in self.images(store))
+        yield from self._changes(before, after, exact_rows)
 
     def images(self, store: Store) -> tuple[pa.Table, pa.Table]:
         """Both images without the id, blobs with their bytes."""
@@ -118,7 +119,7 @@ class ChangeRows:
         """An image without the id, which stands beside it, with the sizes of blobs and with floats as written."""
         names = [name for name in table.schema.names if name not in (ID, ADDRESS)]
         arrays = [_sized(flat(table, name)) for name in names]
-        return _named_types(self.entity, pa.Table.from_arrays(arrays, names))
+        return _named_types(self.entity, as_results(self.entity, pa.Table.from_arrays(arrays, names)))
 
     def _with_bytes(self, store: Store, pin: TablePin | None, table: pa.Table) -> pa.Table:
         """An image without the id, and with the bytes of blobs."""

@@ -79,28 +79,17 @@ class TableDiff:
         return self.to_arrow().to_pandas()
 
 
-@dataclass(frozen=True, repr=False)
-class Diff(Displayed):
-    """The changes that turn the first snapshot into the second.
+class TableDiffs(Displayed):
+    """Changes of several types: counts, and every change with both images."""
 
-    Entities are matched by id and types by their stable id, so a renamed type is no change. Values have the types of
-    the second snapshot's schema. ``before`` is None for the difference to an empty graph.
-    """
-
-    before: Snapshot | None = field(repr=False)
-    after: Snapshot = field(repr=False)
-    chosen: ChangeFilter = field(default_factory=ChangeFilter)
-
-    @cached_property
+    @property
     def tables(self) -> tuple[TableDiff, ...]:
-        """The types that differ: nodes, then edges, each in the order in which types were made."""
-        found = [rows for rows in diff_rows(self.before, self.after, self.chosen) if len(rows)]
-        return tuple(TableDiff(rows.ordered(self._columns(rows.entity))) for rows in found)
+        """The types that differ: nodes, then edges."""
+        raise NotImplementedError
 
-    def _columns(self, entity: Entity) -> list[str]:
-        """The columns of a type in the order of its schema text; a type that was dropped has the older schema."""
-        snapshot = self.after if entity in self.after.entities() or self.before is None else self.before
-        return snapshot.column_order(entity)
+    @property
+    def _title(self) -> str:
+        raise NotImplementedError
 
     def __iter__(self) -> Iterator[TableDiff]:
         return iter(self.tables)
@@ -138,19 +127,53 @@ class Diff(Displayed):
             skipped -= min(skipped, len(table))
 
     def _display(self) -> Display:
-        before = "nothing" if self.before is None else self.before.commit_id
         lines = [f"{key}: {counts}" for key, counts in self.counts.items()]
         changes = changes_lines("", self.changes(SHOWN_CHANGES), len(self))
         notes = [f"  {line}" for line in changes.lines or ()]
         rest = [f"  ... {changes.more:,} more"] if changes.more > 0 else []
-        title = f"Diff {before} -> {self.after.commit_id}: {self.total}"
-        return Display(title, lines=lines, notes=[*notes, *rest])
+        return Display(f"{self._title}: {self.total}", lines=lines, notes=[*notes, *rest])
 
     def _repr_html_(self) -> str:
         rows = [(key, item.inserted, item.updated, item.deleted) for key, item in self.counts.items()]
         counts = html_table(counted(len(self), "change"), ("type", "inserted", "updated", "deleted"), rows)
         shown = changes_lines(f"the first {min(len(self), SHOWN_CHANGES)}", self.changes(SHOWN_CHANGES), len(self))
         return counts + (shown.html() if rows else "")
+
+    def to_arrow(self, limit: int | None = None, *, offset: int = 0) -> pa.Table:
+        """Changes of all types as one table, images as JSON texts. ``diff["Person"].to_arrow()`` has typed ones."""
+        return changes_table(self.changes(limit, offset=offset))
+
+    def to_pandas(self, limit: int | None = None) -> pandas.DataFrame:
+        return self.to_arrow(limit).to_pandas()
+
+
+@dataclass(frozen=True, repr=False)
+class Diff(TableDiffs):
+    """The changes that turn the first snapshot into the second.
+
+    Entities are matched by id and types by their stable id, so a renamed type is no change. Values have the types of
+    the second snapshot's schema. ``before`` is None for the difference to an empty graph.
+    """
+
+    before: Snapshot | None = field(repr=False)
+    after: Snapshot = field(repr=False)
+    chosen: ChangeFilter = field(default_factory=ChangeFilter)
+
+    @cached_property
+    def tables(self) -> tuple[TableDiff, ...]:
+        """The types that differ: nodes, then edges, each in the order in which types were made."""
+        found = [rows for rows in diff_rows(self.before, self.after, self.chosen) if len(rows)]
+        return tuple(TableDiff(rows.ordered(self._columns(rows.entity))) for rows in found)
+
+    def _columns(self, entity: Entity) -> list[str]:
+        """The columns of a type in the order of its schema text; a type that was dropped has the older schema."""
+        snapshot = self.after if entity in self.after.entities() or self.before is None else self.before
+        return snapshot.column_order(entity)
+
+    @property
+    def _title(self) -> str:
+        before = "nothing" if self.before is None else self.before.commit_id
+        return f"Diff {before} -> {self.after.commit_id}"
 
     def draw(self, *, limit: int = 2_000, height: int = 520) -> Picture:
         """An interactive picture of the changed entities, each with a sign, and of their neighbours.
@@ -162,12 +185,21 @@ class Diff(Displayed):
         before = "nothing" if self.before is None else self.before.commit_id
         return draw_changes(self, (), f"{before} to {self.after.commit_id}: {self.total}", limit, height)
 
-    def to_arrow(self, limit: int | None = None, *, offset: int = 0) -> pa.Table:
-        """Changes of all types as one table, images as JSON texts. ``diff["Person"].to_arrow()`` has typed ones."""
-        return changes_table(self.changes(limit, offset=offset))
 
-    def to_pandas(self, limit: int | None = None) -> pandas.DataFrame:
-        return self.to_arrow(limit).to_pandas()
+@dataclass(frozen=True, repr=False)
+class PlannedChanges(TableDiffs):
+    """The changes that a write would make to a branch."""
+
+    branch: str
+    planned: tuple[TableDiff, ...] = ()
+
+    @property
+    def tables(self) -> tuple[TableDiff, ...]:
+        return self.planned
+
+    @property
+    def _title(self) -> str:
+        return f"PlannedChanges on {self.branch}"
 
 
 def changes_lines(title: str, changes: Iterable[Change], total: int) -> Display:

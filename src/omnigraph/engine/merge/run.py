@@ -19,19 +19,21 @@ from omnigraph.history.conflicts import Resolution, read_resolutions
 from omnigraph.history.merge import Policies
 from omnigraph.history.state import ManifestState
 from omnigraph.manifest import branches
+from omnigraph.manifest.layout import MAIN
 from omnigraph.rows.arrow_types import Entity
 from omnigraph.schema.catalog import Catalog
 from omnigraph.schema.ir import MergePolicy
 from omnigraph.schema.merge_policies import policy_misfit
 from omnigraph.write.attempt import WriteJob, commit
 from omnigraph.write.context import WriteContext, WriteOptions
-from omnigraph.write.merge.decide import MergeDecision, MergeOutcome, decide_merge, guarded, prepare_merge
+from omnigraph.write.merge.decide import MergeDecision, MergeOutcome, decide_merge
+from omnigraph.write.merge.formulas import read_formulas
+from omnigraph.write.merge.guarded import guarded, prepare_merge
 from omnigraph.write.merge.images import MergeRules
 from omnigraph.write.merge.parts import DistributedMerge
-from omnigraph.write.merge.policies.effective import type_of
-from omnigraph.write.merge.policies.formulas import read_formulas
 from omnigraph.write.merge.schema import merged_catalog
 from omnigraph.write.merge_guard import MergeGuard
+from omnigraph.write.property_policies import type_of
 
 Said = Sequence[Mapping[str, Any] | Resolution]
 
@@ -42,6 +44,22 @@ class Engine:
 
     name: str
     spark: Any | None = None
+
+
+def merge_or_resume(
+    context: WriteContext,
+    source: str | MergePreview,
+    target: str | None,
+    policy: Policy,
+    resolutions: Said,
+    engine: Engine,
+    options: WriteOptions,
+    guard: MergeGuard | None = None,
+) -> MergeResult:
+    """Merge a branch, or exactly what a preview has shown."""
+    if isinstance(source, str):
+        return merge(context, source, target or MAIN, policy, resolutions, engine, options, guard)
+    return resume(context, source, target, policy, resolutions, engine, options, guard)
 
 
 def merge(

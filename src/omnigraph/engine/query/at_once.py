@@ -29,7 +29,7 @@ def query_at_once(
 ) -> QueryResult | None:
     """The rows of a read, or None if it has to be run with ``graph.query``, which brings it into memory.
 
-    It is answered at once if it ran before, starts from keys, meets few rows, and everything that it reads is cached.
+    It is answered if it ran before, starts from keys, meets few rows, and everything that it reads is cached.
     Raises what ``graph.query`` raises about rights and parameters.
     """
     return graph._at_once(text, params, name=name, branch=branch)

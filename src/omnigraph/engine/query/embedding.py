@@ -11,8 +11,8 @@ from dataclasses import replace
 from omnigraph.core.ports import Embedder
 from omnigraph.errors import EmbeddingError, Hint
 from omnigraph.query import expressions as ir
-from omnigraph.query.ir import AntiJoin, Expand, Operator, QueryIR, Scan, Score
-from omnigraph.query.rewrite.tree import inputs, map_parts
+from omnigraph.query.ir import Expand, Operator, QueryIR, Scan, Score, Stage
+from omnigraph.query.rewrite.tree import bound_inputs, map_parts
 from omnigraph.rows.embedding import call_embedder, check_model
 from omnigraph.schema.catalog import Catalog
 
@@ -53,7 +53,7 @@ def embed_texts(query: QueryIR, catalog: Catalog, embedder: Embedder | None) -> 
 def _operators(root: Operator) -> Iterator[Operator]:
     """Operators whose variables can be ranked by: what happens inside ``not`` stays there."""
     yield root
-    for below in (root.input,) if isinstance(root, AntiJoin) else inputs(root):
+    for below in (root.input,) if isinstance(root, Stage) else bound_inputs(root):
         yield from _operators(below)
 
 
@@ -70,6 +70,8 @@ def node_variables(root: Operator) -> Iterator[tuple[str, str]]:
     for operator in _operators(root):
         if isinstance(operator, Scan):
             yield operator.variable, operator.type_name
+        elif isinstance(operator, Stage):
+            yield from ((item.variable, item.type_name) for item in operator.entities if not item.is_edge)
         elif isinstance(operator, Expand) and not operator.closes:
             yield operator.new_variable, operator.new_type
 

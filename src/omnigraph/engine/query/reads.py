@@ -77,7 +77,7 @@ class Reads:
         return QueryResult(plan.name, value_rows(known.compiled.schema, rows), branch, view.state.head)
 
     def is_small(self, plan: QueryIR, view: GraphView, *, compiles: bool) -> bool | None:
-        """True for a plan that a run here brings into memory, so that it can be answered at once from then on.
+        """True for a plan that a run here brings into memory, so that it can be answered immediately from then on.
 
         False for one that does not start from keys, or that ran here in vain. None if only compiling it could tell.
         """

@@ -21,8 +21,8 @@ from omnigraph.exec.shape.result_rows import ResultRows
 from omnigraph.exec.shaper import Shaper
 from omnigraph.query import expressions as ir
 from omnigraph.query.entity_columns import entity_columns
-from omnigraph.query.ir import AntiJoin, Column, Direction, Expand, Operator, Project, QueryIR, Scan, ShortestPath
-from omnigraph.query.rewrite.tree import inputs
+from omnigraph.query.ir import Column, Direction, Expand, Operator, Project, QueryIR, Scan, ShortestPath, Stage
+from omnigraph.query.rewrite.tree import bound_inputs
 
 _PREFIX: Final = "\0"
 """Begins the names of the added columns; no name in a query has this character."""
@@ -103,6 +103,10 @@ def _bindings(root: Operator) -> Iterator[Binding]:
         match operator:
             case Scan(variable, type_name):
                 found[variable] = Binding(variable, "node", type_name)
+            case Stage():
+                for item in operator.entities:
+                    kind = "edge" if item.is_edge else "node"
+                    found[item.variable] = Binding(item.variable, kind, item.type_name)
             case Expand():
                 if not operator.closes:
                     found[operator.new_variable] = Binding(operator.new_variable, "node", operator.new_type)
@@ -124,7 +128,6 @@ def _links(root: Operator) -> Iterator[Link]:
 
 def _walk(operator: Operator) -> Iterator[Operator]:
     """The operators whose variables rows have, from the leaves up. The block of an anti-join leaves none."""
-    below = (operator.input,) if isinstance(operator, AntiJoin) else inputs(operator)
-    for child in below:
+    for child in bound_inputs(operator):
         yield from _walk(child)
     yield operator

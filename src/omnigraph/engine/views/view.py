@@ -18,7 +18,7 @@ from omnigraph.engine.views.storage_filter import DividedFilter, divide
 from omnigraph.errors import NotFoundError, UsageError
 from omnigraph.query import expressions as ir
 from omnigraph.query.standalone.row_filter import compile_filter, equals
-from omnigraph.rows.arrow_types import Entity, table_schema
+from omnigraph.rows.arrow_types import Entity, result_schema, table_schema
 from omnigraph.rows.ends.references import shown_names
 from omnigraph.rows.results import python_rows
 from omnigraph.schema.types import PropertyType
@@ -52,9 +52,9 @@ class EntityView(Tabular, Displayed):
     def schema(self) -> pa.Schema:
         """The columns and their Arrow types."""
         # The order of the schema text costs a request, which chosen columns do not need.
-        stored = table_schema(self.entity)
+        shown = result_schema(self.entity)
         names = self.snapshot.column_order(self.entity) if self.names is None else self.names
-        return pa.schema([stored.field(name).remove_metadata() for name in names])
+        return pa.schema([shown.field(name) for name in names])
 
     def where(self, text: str | None = None, /, **equal: Any) -> EntityView:
         """Only entities for which a filter holds, such as ``where("age > 30 and city is null")``.

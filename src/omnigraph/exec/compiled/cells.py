@@ -80,6 +80,8 @@ _NUMBERS: Final[Mapping[pa.DataType, Any]] = {
     pa.float64(): np.float64,
     pa.date32(): np.int32,
     pa.timestamp("ms", tz="UTC"): np.int64,
+    pa.time32("ms"): np.int32,
+    pa.duration("ms"): np.int64,
 }
 """The numbers that a column of fixed width holds."""
 
@@ -112,6 +114,7 @@ def _bits(bitmap: pa.Buffer, first: int) -> Cell:
 
 def has_cells(type_: PropertyType) -> bool:
     """True if values of this type can be read as cells."""
-    if type_.is_vector or type_.is_blob:
+    if type_.is_vector or type_.is_blob or type_.digits is not None:
         return False
-    return not type_.is_list or type_.scalar not in (Scalar.F32, Scalar.DATE, Scalar.DATETIME)
+    is_number = type_.scalar in (Scalar.F32, Scalar.DATE, Scalar.DATETIME, Scalar.TIME, Scalar.DURATION)
+    return not type_.is_list or not is_number

@@ -28,6 +28,12 @@ _COMPARE: Final[Mapping[BinaryOperator, Callable[[Any, Any], bool]]] = {
     Op.GE: python.ge,
 }
 
+_TEXT_TESTS: Final[Mapping[BinaryOperator, Callable[[Any, Any], bool]]] = {
+    Op.STARTS_WITH: str.startswith,
+    Op.ENDS_WITH: str.endswith,
+    Op.CONTAINS: python.contains,
+}
+
 NOW: Final = "now()"
 """The name under which the time of a query is among its parameters; no declared one has parentheses."""
 
@@ -45,17 +51,21 @@ def compile_expression(expression: ir.Expr, scope: Scope) -> Maker[Read]:
             return _cell(variable, name, scope)
         case ir.EntityId(variable=variable):
             return _cell(variable, "id", scope)
-        case ir.PathValue(variable=variable, part=part):
-            return _path(scope.variable(variable).slot, 0 if part is ir.PathPart.LENGTH else 1)
+        case ir.Computed(variable=variable, part=part):
+            slot = scope.variable(variable).slot
+            if part is ir.ComputedPart.FOUND:
+                return lambda _: lambda row: row[slot]
+            return _path(slot, 0 if part is ir.ComputedPart.LENGTH else 1)
         case ir.Compare(operator=operator, left=left, right=right):
             return _binary(_comparison(operator), left, right, scope)
         case ir.TextMatch(operator=operator, text=text, part=part):
-            test = str.startswith if operator is Op.STARTS_WITH else python.contains
-            return _binary(_null_if_either(test), text, part, scope)
+            return _binary(_null_if_either(_TEXT_TESTS[operator]), text, part, scope)
         case ir.Member(item=item, items=items):
             return _binary(_is_member, item, items, scope)
         case ir.IsNull(operand=operand, negated=negated):
             return _is_null(compile_expression(operand, scope), negated=negated)
+        case ir.Not(operand=operand):
+            return _negated(compile_expression(operand, scope))
         case ir.Logic(operator=operator, operands=operands):
             return _logic([compile_expression(part, scope) for part in operands], decisive=operator is Op.OR)
         case _:
@@ -115,6 +125,14 @@ def _is_null(make_operand: Maker[Read], *, negated: bool) -> Maker[Read]:
     def make(bound: Bound) -> Read:
         operand = make_operand(bound)
         return lambda row: (operand(row) is None) != negated
+
+    return make
+
+
+def _negated(make_operand: Maker[Read]) -> Maker[Read]:
+    def make(bound: Bound) -> Read:
+        operand = make_operand(bound)
+        return lambda row: None if (value := operand(row)) is None else not value
 
     return make
 

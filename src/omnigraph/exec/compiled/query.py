@@ -30,7 +30,7 @@ from omnigraph.exec.walk.expand import neighbours
 from omnigraph.history.state import ManifestState
 from omnigraph.query import expressions as ir
 from omnigraph.query.ir import QueryIR
-from omnigraph.rows.arrow_types import column_type
+from omnigraph.rows.arrow_types import result_type
 from omnigraph.schema.catalog import Catalog
 
 ATTEMPTS_MAX = 8
@@ -67,7 +67,7 @@ def compile_query(query: QueryIR, catalog: Catalog) -> CompiledQuery | None:
         make = compile_shape(query.root, RowCompiler(catalog), scope)
     except NotCompiled:
         return None
-    schema = pa.schema([pa.field(item.name, column_type(item.expression.type)) for item in query.columns])
+    schema = pa.schema([pa.field(item.name, result_type(item.expression.type)) for item in query.columns])
     return CompiledQuery(names, schema, scope.needs, _tables(scope.needs, catalog), make)
 
 

@@ -19,7 +19,8 @@ from omnigraph.query.ir import Direction
 from omnigraph.schema.ir import Pair
 
 Row = tuple[Any, ...]
-"""The call, then one item per variable: a row number (-1: null), or a path as its length and ids (None: null)."""
+"""The call, then one item per variable: a row number (-1: null), a path as its length and ids (None: null), or whether
+a block has a match."""
 
 T = TypeVar("T")
 

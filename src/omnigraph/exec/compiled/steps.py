@@ -24,6 +24,7 @@ from omnigraph.query.ir import (
     Direction,
     Expand,
     Filter,
+    Mark,
     Operator,
     OptionalJoin,
     Outer,
@@ -70,6 +71,10 @@ class RowCompiler:
                 steps, scope = self.compile(operator.input, scope)
                 inner, _ = self.compile(operator.inner, scope)
                 return [*steps, _without(inner)], scope
+            case Mark():
+                steps, scope = self.compile(operator.input, scope)
+                inner, _ = self.compile(operator.inner, scope)
+                return [*steps, _marked(inner)], scope.bind(operator.variable, "")
             case OptionalJoin():
                 return self._optional(operator, scope)
             case Sort():
@@ -205,6 +210,16 @@ def _without(inner: list[Maker[Step]]) -> Maker[Step]:
     def make(bound: Bound) -> Step:
         find = in_order(inner, bound)
         return lambda rows: [row for row in rows if not find([row])]
+
+    return make
+
+
+def _marked(inner: list[Maker[Step]]) -> Maker[Step]:
+    """Every row with whether an inner block finds something for it."""
+
+    def make(bound: Bound) -> Step:
+        find = in_order(inner, bound)
+        return lambda rows: [(*row, bool(find([row]))) for row in rows]
 
     return make
 

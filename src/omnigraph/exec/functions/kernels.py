@@ -15,7 +15,7 @@ import pyarrow.compute as pc
 
 from omnigraph.core.functions import ScalarFunction
 from omnigraph.core.operators import BinaryOperator
-from omnigraph.exec.functions import lists, moments, numbers, texts
+from omnigraph.exec.functions import json_kernels, lengths, lists, moments, numbers, texts
 from omnigraph.exec.numbers import compare
 
 F = ScalarFunction
@@ -64,10 +64,19 @@ KERNELS: Mapping[ScalarFunction, Kernel] = {
     F.ADD_DAYS: moments.later,
     F.ADD_MILLISECONDS: moments.later,
     F.DIFFERENCE: moments.difference,
+    F.ADD_DURATIONS: lengths.added,
+    F.SCALE_DURATION: lengths.scaled,
+    F.ADD_TO_TIME: lengths.time_later,
     F.SIZE: lists.size,
     F.ITEM: lists.item,
     F.SLICE: lists.part,
     F.COALESCE: _coalesce,
     F.NULLIF: _nullif,
+    F.JSON: json_kernels.parsed,
+    F.JSON_AT: json_kernels.at,
+    F.JSON_SIZE: json_kernels.size,
+    F.JSON_CONTAINS: json_kernels.contains,
+    F.JSON_ORDER: json_kernels.order,
+    F.JSON_SET: json_kernels.with_part,
 }
 """One row per function."""

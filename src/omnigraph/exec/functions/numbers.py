@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from decimal import ROUND_HALF_UP, Context, Decimal
+from decimal import ROUND_CEILING, ROUND_FLOOR, ROUND_HALF_UP, Context, Decimal
 from typing import Any, Final
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from omnigraph.core.decimals import fitted
 from omnigraph.core.operators import BinaryOperator
+from omnigraph.errors import InputError
 from omnigraph.exec.functions.rowwise import each, numbers_of, packed, rows
 from omnigraph.exec.numbers import compare
 
@@ -32,18 +34,24 @@ def absolute(arguments: Values, _type: pa.DataType) -> Any:
 
 def sign(arguments: Values, type_: pa.DataType) -> Any:
     """-1, 0 or 1; NaN stays NaN."""
+    if pa.types.is_decimal(type_):
+        return each(lambda number: Decimal((number > 0) - (number < 0)), arguments, type_)
     return pc.cast(pc.sign(arguments[0]), type_)
 
 
-def floor(arguments: Values, _type: pa.DataType) -> Any:
+def floor(arguments: Values, type_: pa.DataType) -> Any:
     """The next whole number below."""
     (value,) = arguments
+    if pa.types.is_decimal(type_):
+        return each(lambda number: _fitting(number.to_integral_value(ROUND_FLOOR), type_), arguments, type_)
     return pc.floor(value) if pa.types.is_floating(value.type) else value
 
 
-def ceiling(arguments: Values, _type: pa.DataType) -> Any:
+def ceiling(arguments: Values, type_: pa.DataType) -> Any:
     """The next whole number above."""
     (value,) = arguments
+    if pa.types.is_decimal(type_):
+        return each(lambda number: _fitting(number.to_integral_value(ROUND_CEILING), type_), arguments, type_)
     return pc.ceil(value) if pa.types.is_floating(value.type) else value
 
 
@@ -52,6 +60,9 @@ def rounded(arguments: Values, type_: pa.DataType) -> Any:
     value, *digits = arguments
     if digits and not digits[0].is_valid:
         return pa.scalar(None, type_)
+    if pa.types.is_decimal(type_):
+        places = digits[0].as_py() if digits else 0
+        return each(lambda number: _rounded_to(number, places, type_), (value,), type_)
     if digits:
         places = max(-DIGITS_MAX, min(digits[0].as_py(), DIGITS_MAX))
         return each(lambda number: round_decimal(number, places), (pc.cast(value, type_, safe=False),), type_)
@@ -66,6 +77,21 @@ def round_decimal(number: float, places: int) -> float:
         return number
     step = Decimal(1).scaleb(-places)
     return float(Decimal(repr(number)).quantize(step, ROUND_HALF_UP, _EXACT))
+
+
+def _rounded_to(number: Decimal, places: int, type_: pa.DataType) -> Decimal:
+    """A decimal with at most this many places, halves away from zero."""
+    if places >= type_.scale:
+        return number
+    step = Decimal(1).scaleb(-max(places, -DIGITS_MAX))
+    return _fitting(number.quantize(step, ROUND_HALF_UP, _EXACT), type_)
+
+
+def _fitting(number: Decimal, type_: pa.DataType) -> Decimal:
+    found = fitted(number, (type_.precision, type_.scale))
+    if found is None:
+        raise InputError(f"a rounded number does not fit Decimal({type_.precision}, {type_.scale})")
+    return found
 
 
 def root(arguments: Values, type_: pa.DataType) -> Any:

@@ -27,12 +27,13 @@ def are_scalars(arguments: Sequence[Any]) -> bool:
 def each(change: Callable[..., Any], arguments: Sequence[Any], type_: pa.DataType) -> Any:
     """``change`` of the arguments of every row, null where one of them is."""
     length = rows(arguments)
-    columns = [_listed(value, length) for value in arguments]
+    columns = [listed(value, length) for value in arguments]
     found = [None if None in row else change(*row) for row in zip(*columns, strict=True)]
     return packed(pa.array(found, type_), arguments)
 
 
-def _listed(value: Any, length: int) -> list[Any]:
+def listed(value: Any, length: int) -> list[Any]:
+    """The values of every row."""
     return [value.as_py()] * length if isinstance(value, pa.Scalar) else list(value.to_pylist())
 
 
@@ -53,12 +54,14 @@ def flat(value: Any) -> pa.Array:
 
 
 def numbers_of(value: Any, length: int) -> tuple[Numbers, Mask]:
-    """The numbers of every row, with a filler at nulls, and the mask of nulls. Dates are days, times milliseconds."""
+    """The numbers of every row, with a filler at nulls, and the mask of nulls. Dates are days, others milliseconds."""
     array = flat(value)
     if pa.types.is_date32(array.type):
         array = array.cast(pa.int32()).cast(pa.int64())
-    elif pa.types.is_timestamp(array.type):
+    elif pa.types.is_timestamp(array.type) or pa.types.is_duration(array.type):
         array = array.cast(pa.int64())
+    elif pa.types.is_time32(array.type):
+        array = array.cast(pa.int32()).cast(pa.int64())
     nulls = pc.is_null(array).to_numpy(zero_copy_only=False)
     filled = pc.fill_null(array, pa.scalar(0, array.type)).to_numpy(zero_copy_only=False)
     return np.broadcast_to(filled, length), np.broadcast_to(nulls, length)

@@ -15,21 +15,29 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from omnigraph.core.operators import AggregateFunction
+from omnigraph.core.temporal import is_length
+from omnigraph.errors import InputError
+from omnigraph.exec.adjacency import Mask
+from omnigraph.exec.decimals import decimal_sums
+from omnigraph.exec.functions.lengths import TOO_LONG
 from omnigraph.exec.multiplicity import sums
-from omnigraph.exec.shape.steps import group_codes, ranks, sorted_rows
+from omnigraph.exec.shape.steps import group_codes, sorted_rows
 from omnigraph.exec.tables import Rows
 from omnigraph.query import expressions as ir
 from omnigraph.query.aggregates import AGGREGATES
 from omnigraph.rows.arrow_types import column_type
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Grouped:
     """Non-null values of an argument with their groups and multiplicities; ``count`` groups in all."""
 
@@ -42,7 +50,7 @@ class Grouped:
     places: Rows | None = None
     """The rank of each row in the order of ``first`` and ``last``."""
 
-    @property
+    @cached_property
     def sizes(self) -> Rows:
         """The number of values per group."""
         return sums(self.groups, self.multiplicity, self.count)
@@ -82,12 +90,39 @@ def _count(rows: Grouped, type_: pa.DataType) -> pa.Array:
 
 
 def _sum(rows: Grouped, type_: pa.DataType) -> pa.Array:
+    if pa.types.is_decimal(type_):
+        return decimal_sums(rows.values, rows.groups, rows.multiplicity, rows.count, type_)
+    if pa.types.is_duration(type_):
+        return pa.array(_total_length(rows), pa.int64(), mask=rows.sizes == 0).cast(type_)
     return pa.array(_added(rows), type_, mask=rows.sizes == 0)
 
 
 def _mean(rows: Grouped, type_: pa.DataType) -> pa.Array:
     sizes = rows.sizes
+    if pa.types.is_duration(type_):
+        means = [_nearest(total, size) for total, size in zip(_total_length(rows), sizes.tolist(), strict=True)]
+        return pa.array(means, pa.int64(), mask=sizes == 0).cast(type_)
     return pa.array(_added(rows) / np.maximum(sizes, 1), type_, mask=sizes == 0)
+
+
+def _total_length(rows: Grouped) -> list[int]:
+    """The milliseconds of each group, in whole numbers. Raises if a sum is longer than a Duration can be."""
+    totals = [0] * rows.count
+    times = [1] * len(rows.groups) if rows.multiplicity is None else rows.multiplicity.tolist()
+    lengths = rows.values.cast(pa.int64()).to_pylist()
+    for group, length, number in zip(rows.groups.tolist(), lengths, times, strict=True):
+        totals[group] += length * number
+    if any(not is_length(total) for total in totals):
+        raise InputError(TOO_LONG)
+    return totals
+
+
+def _nearest(total: int, size: int) -> int:
+    """The mean in whole milliseconds, halves away from zero."""
+    if not size:
+        return 0
+    mean = (2 * abs(total) + size) // (2 * size)
+    return mean if total >= 0 else -mean
 
 
 def _added(rows: Grouped) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
@@ -97,11 +132,59 @@ def _added(rows: Grouped) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
 
 
 def _smallest(rows: Grouped, type_: pa.DataType) -> pa.Array:
-    return _first_by(rows, ranks(rows.values), type_)
+    return _extreme(rows, type_, largest=False)
 
 
 def _largest(rows: Grouped, type_: pa.DataType) -> pa.Array:
-    return _first_by(rows, -ranks(rows.values), type_)
+    return _extreme(rows, type_, largest=True)
+
+
+def _extreme(rows: Grouped, type_: pa.DataType, *, largest: bool) -> pa.Array:
+    """The smallest or largest value of each group, in one pass and without sorting the rows."""
+    numbers = _numbers(rows.values)
+    if numbers is not None:
+        found, is_empty = _extreme_numbers(rows, numbers, largest=largest)
+        return pa.array(found, mask=is_empty).cast(rows.values.type).cast(type_)
+    # Texts: the distinct ones are sorted, and the rows are compared by rank.
+    encoded = pc.dictionary_encode(rows.values)
+    order = pc.array_sort_indices(encoded.dictionary).to_numpy()
+    placed = np.empty(len(order), np.int64)
+    placed[order] = np.arange(len(order))
+    found, is_empty = _extreme_numbers(rows, placed[encoded.indices.to_numpy()], largest=largest)
+    places = pa.array(np.where(is_empty, 0, found), mask=is_empty)
+    return encoded.dictionary.take(pa.array(order)).take(places).cast(type_)
+
+
+def _numbers(values: pa.Array) -> npt.NDArray[Any] | None:
+    """Values of a fixed width as numbers in the same order; None for texts."""
+    kind = values.type
+    if pa.types.is_boolean(kind):
+        values = values.cast(pa.int8())
+    elif pa.types.is_date32(kind):
+        values = values.cast(pa.int32())
+    elif pa.types.is_timestamp(kind):
+        values = values.cast(pa.int64())
+    elif not pa.types.is_integer(kind) and not pa.types.is_floating(kind):
+        return None
+    numbers: npt.NDArray[Any] = values.to_numpy(zero_copy_only=False)
+    return numbers
+
+
+def _extreme_numbers(rows: Grouped, numbers: npt.NDArray[Any], *, largest: bool) -> tuple[npt.NDArray[Any], Mask]:
+    """The smallest or largest number of each group, and the groups that have none. NaN is above every number."""
+    is_float = numbers.dtype.kind == "f"
+    # fmin passes over NaN unless there is nothing else; maximum returns it.
+    reduce = np.maximum if largest else np.fmin if is_float else np.minimum
+    limits = np.finfo(numbers.dtype) if is_float else np.iinfo(numbers.dtype)
+    start = (-np.inf if is_float else limits.min) if largest else (np.nan if is_float else limits.max)
+    found = np.full(rows.count, start, numbers.dtype)
+    if rows.count == 1:
+        found[0] = reduce.reduce(numbers, initial=start)
+    else:
+        reduce.at(found, rows.groups, numbers)
+    # A group that still has the first value is empty, or has that value.
+    is_first = np.isnan(found) if is_float and not largest else found == start
+    return found, (is_first & (rows.sizes == 0)) if is_first.any() else is_first
 
 
 def _first_by(rows: Grouped, place: Rows, type_: pa.DataType) -> pa.Array:

@@ -14,6 +14,7 @@ import pyarrow as pa
 from omnigraph.core.operators import AggregateFunction
 from omnigraph.core.scalars import Scalar
 from omnigraph.core.tuning import Tuning
+from omnigraph.exec.adjacency import Integers
 from omnigraph.exec.budget import BYTES_PER_BINDING
 from omnigraph.exec.evaluate import Evaluator
 from omnigraph.exec.frame import Frame
@@ -86,15 +87,31 @@ def _parts(
 def _grouped(keys: list[Column], frame: Frame, evaluator: Evaluator, tuning: Tuning) -> tuple[Rows, Rows]:
     """The group of every row, and the first row of every group."""
     by_entities: dict[tuple[str, ...], tuple[Rows, Rows]] = {}
-    codes: list[Rows] = []
+    codes: list[Integers] = []
     for column in keys:
+        known = _known_codes(column.expression, frame, tuning)
+        if known is not None:
+            codes.append(known)
+            continue
         names = tuple(sorted(variables_of(column.expression)))
         if names not in by_entities:
             by_entities[names] = _entities(names, column.expression, frame)
         entity, first = by_entities[names]
         codes.append(_codes(column.expression, frame, first, evaluator, tuning)[entity])
-    sizes = [int(code.max(initial=-1)) + 1 for code in codes]
+    sizes = [int(code.max()) + 1 if len(code) else 0 for code in codes]
     return row_groups(codes, sizes, frame.length)
+
+
+def _known_codes(expression: ir.Expr, frame: Frame, tuning: Tuning) -> Integers | None:
+    """The codes of a property that its table keeps; None if rows are few, or may be null."""
+    match expression:
+        case ir.Property(variable=variable, name=name) if variable in frame.tables:
+            table, rows = frame.tables[variable], frame.bindings[variable]
+            is_worthwhile = max(tuning.whole_rows_min, 1) <= table.rows < frame.length * tuning.whole_column_share
+            coded = table.codes(name) if is_worthwhile and int(rows.min(initial=0)) >= 0 else None
+            return None if coded is None else coded.codes[rows]
+        case _:
+            return None
 
 
 def _codes(expression: ir.Expr, frame: Frame, rows: Rows, evaluator: Evaluator, tuning: Tuning) -> Rows:

@@ -9,7 +9,7 @@ import pyarrow.compute as pc
 
 from omnigraph.query.ir import Column
 from omnigraph.query.shaping.entities import result_columns
-from omnigraph.rows.arrow_types import column_type
+from omnigraph.rows.arrow_types import result_type
 
 
 def result_schema(columns: tuple[Column, ...]) -> pa.Schema:
@@ -19,8 +19,8 @@ def result_schema(columns: tuple[Column, ...]) -> pa.Schema:
 
 def _type(group: tuple[Column, ...]) -> pa.DataType:
     if group[0].field is None:
-        return column_type(group[0].expression.type)
-    return pa.struct([pa.field(str(item.field), column_type(item.expression.type)) for item in group])
+        return result_type(group[0].expression.type)
+    return pa.struct([pa.field(str(item.field), result_type(item.expression.type)) for item in group])
 
 
 def nested(columns: tuple[Column, ...], computed: Sequence[pa.Array]) -> list[pa.Array]:

@@ -87,8 +87,10 @@ def _numbers(values: pa.Array) -> npt.NDArray[Any] | None:
         values = values.cast(pa.int8())
     elif types.is_date32(values.type):
         values = values.cast(pa.int32())
-    elif types.is_timestamp(values.type):
+    elif types.is_timestamp(values.type) or types.is_duration(values.type):
         values = values.cast(pa.int64())
+    elif types.is_time32(values.type):
+        values = values.cast(pa.int32())
     if types.is_integer(values.type) or types.is_floating(values.type):
         numbers: npt.NDArray[Any] = values.to_numpy(zero_copy_only=False)
         return numbers

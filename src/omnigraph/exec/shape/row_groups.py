@@ -8,8 +8,10 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from omnigraph.exec.frame import Frame
+from omnigraph.exec.adjacency import Integers
+from omnigraph.exec.frame import BLOCK_MARK, Frame
 from omnigraph.exec.multiplicity import sums, total
+from omnigraph.exec.shape.steps import codes
 from omnigraph.exec.tables import Rows
 
 SPAN_MAX = 2**62
@@ -22,7 +24,7 @@ DENSE_MIN = 4096
 """Below this key space a dense array costs nothing."""
 
 
-def row_groups(bindings: Sequence[Rows], sizes: Sequence[int], rows: int) -> tuple[Rows, Rows]:
+def row_groups(bindings: Sequence[Integers], sizes: Sequence[int], rows: int) -> tuple[Rows, Rows]:
     """The group of every row, and the first row of every group. Null (-1) is a value like others.
 
     Example with two bindings over tables of 3 and 2 rows::
@@ -36,7 +38,7 @@ def row_groups(bindings: Sequence[Rows], sizes: Sequence[int], rows: int) -> tup
         if span * (size + 1) >= SPAN_MAX:
             key, first = _hashed(key)
             span = len(first)
-        key, span = key * (size + 1) + (binding + 1), span * (size + 1)
+        key, span = key * (size + 1) + binding + 1, span * (size + 1)
     return _counted(key, span) if span <= max(rows * DENSE_SHARE, DENSE_MIN) else _hashed(key)
 
 
@@ -72,19 +74,34 @@ def collapse(frame: Frame, rows_min: int, *, counted: bool) -> Frame:
 
     Fewer than ``rows_min`` rows are left as they are.
     """
-    if not frame.repeats or frame.columns or frame.length < rows_min:
-        # Paths and scores cannot be compared by row number; they occur late and on few rows.
+    if not frame.repeats or frame.length < rows_min or any(map(_is_costly, frame.columns.items())):
         return frame
-    if not frame.bindings:
+    if not frame.bindings and not frame.columns:
         rows = min(frame.length, 1)
         multiplicity = np.full(rows, total(frame.multiplicity, frame.length), np.int64) if counted else None
         return Frame(rows, {}, multiplicity=multiplicity)
-    groups, first = frame_groups(frame, list(frame.bindings))
+    groups, first = _equal_rows(frame)
     multiplicity = sums(groups, frame.multiplicity, len(first)) if counted else None
     collapsed = frame if len(first) == frame.length else frame.take(first)
     return Frame(
         len(first),
         collapsed.tables,
         collapsed.bindings,
+        collapsed.columns,
         multiplicity=frame.multiplicity if collapsed is frame and counted else multiplicity,
     )
+
+
+def _is_costly(item: tuple[str, pa.Array]) -> bool:
+    """True for paths and scores, which take long to compare: they occur late and on few rows."""
+    name, column = item
+    return name.startswith(BLOCK_MARK) or pa.types.is_nested(column.type)
+
+
+def _equal_rows(frame: Frame) -> tuple[Rows, Rows]:
+    """Groups of rows that are equal in all bindings and computed columns."""
+    groups, first = frame_groups(frame, list(frame.bindings))
+    if not frame.columns:
+        return groups, first
+    coded = [groups, *(codes(column) for column in frame.columns.values())]
+    return row_groups(coded, [int(code.max(initial=-1)) + 1 for code in coded], frame.length)

@@ -209,6 +209,19 @@ class Topology:
         return Lists(self.base.lists("both"), self.source, self.target, self.edge, *ends)
 
     @cached_property
+    def is_complete(self) -> bool:
+        """True if every live edge of the table has both of its nodes, as far as that is known without a search."""
+        if self.base.has_dangling:
+            return False
+        # The edges of a node that was deleted since the base must have been deleted with it.
+        for gone, lists in ((self.source.gone, self.out), (self.target.gone, self.into)):
+            if len(gone):
+                _, slots = lists.base.of(gone)
+                if not contains(self.edge.lost, lists.base.edges[slots]).all():
+                    return False
+        return True
+
+    @cached_property
     def loops(self) -> Rows:
         """Numbers of the nodes with a self-loop; empty between two types."""
         if not self.within_one_type:

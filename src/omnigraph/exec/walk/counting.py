@@ -71,10 +71,13 @@ class Way:
 
     def degrees(self, numbers: Rows) -> Rows:
         """The degree of each of the nodes."""
-        counts = np.zeros(len(numbers), np.int64)
-        # Nodes added since the base have numbers beyond its lists.
-        based = numbers < self.base.nodes
-        counts[based] = self.base.degrees(numbers[based])
+        if int(numbers.max(initial=-1)) < self.base.nodes:
+            counts = self.base.degrees(numbers)
+        else:
+            # Nodes added since the base have numbers beyond its lists.
+            counts = np.zeros(len(numbers), np.int64)
+            based = numbers < self.base.nodes
+            counts[based] = self.base.degrees(numbers[based])
         if self.lists.is_changed:
             # Overwrite, not add: the base degree of a changed node counts edges that may be gone.
             changed = np.flatnonzero(contains(self.lists.changed, numbers))

@@ -202,5 +202,7 @@ BOUNDS: Final[Mapping[Scalar, type | None]] = {
     Scalar.F64: float,
     Scalar.DATETIME: datetime,
     Scalar.DATE: date,
+    # Their statistics have the form of the format, not that of the graph.
+    **dict.fromkeys((Scalar.DECIMAL, Scalar.TIME, Scalar.DURATION, Scalar.UUID), None),
 }
 """Type of the statistics that bound a scalar; None if they are not compared."""

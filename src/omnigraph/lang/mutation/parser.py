@@ -5,8 +5,9 @@ After an error the parser resumes at the next statement.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
-from typing import TypeVar
+from typing import Final, TypeVar
 
 from omnigraph.lang.cursor import Cursor, SyntaxProblem, parse_type
 from omnigraph.lang.gq_ast import (
@@ -22,8 +23,9 @@ from omnigraph.lang.gq_ast import (
     Update,
     Variable,
 )
+from omnigraph.lang.gq_calls import parse_variable
 from omnigraph.lang.gq_clauses import at_query, parse_clauses
-from omnigraph.lang.gq_expressions import parse_expression, parse_variable
+from omnigraph.lang.gq_expressions import parse_expression
 from omnigraph.lang.lexer import Kind
 from omnigraph.lang.syntax import Name, TypeRef
 
@@ -32,6 +34,9 @@ _EXPECTED = "expected `insert`, `upsert`, `update` or `delete`"
 _JOINED = "conditions are joined with `and` or `or`"
 _BRACES = {"{": 1, "}": -1}
 Part = TypeVar("Part")
+
+ITEM_NUMBER_MAX: Final = 2**31 - 1
+"""Largest number of an item in a path."""
 
 
 def at_mutation(cursor: Cursor) -> bool:
@@ -82,7 +87,7 @@ def _top_level(cursor: Cursor) -> Statement | Matched | ForEach:
     start = cursor.token.span
     if cursor.take("match"):
         cursor.expect("{", "after `match`")
-        clauses = parse_clauses(cursor, "match")
+        clauses = parse_clauses(cursor, "match", parse_expression)
         statements = [_statement(cursor)]
         while cursor.token.text in STATEMENTS:
             statements.append(_statement(cursor))
@@ -165,13 +170,14 @@ def _assignments(cursor: Cursor) -> tuple[Assignment, ...]:
     while not cursor.at("}") and not cursor.at_end:
         start = cursor.token.span
         name = cursor.name("a property")
+        path = _path(cursor)
         hint = "a value is assigned with a colon" if cursor.at("=") else None
         cursor.expect(":", "between a property and its value", hint)
-        if name.text in ("from", "to") and cursor.take("{"):
+        if name.text in ("from", "to") and not path and cursor.take("{"):
             node_type, value = _node(cursor)
-            assignments.append(Assignment(name, value, cursor.since(start), node_type))
+            assignments.append(Assignment(name, value, cursor.since(start), node_type=node_type))
         else:
-            assignments.append(Assignment(name, parse_expression(cursor), cursor.since(start)))
+            assignments.append(Assignment(name, parse_expression(cursor), cursor.since(start), path))
         cursor.take(",")
     cursor.expect("}", "after the assignments")
     return tuple(assignments)
@@ -190,6 +196,28 @@ def _node(cursor: Cursor) -> tuple[Expr, Expr]:
         cursor.take(",")
     cursor.expect("}", "after the type and the id of a node")
     return parts["type"], parts["id"]
+
+
+MEMBER_NAME: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]*", re.ASCII)
+"""Names of members that need no quotes."""
+
+
+def _path(cursor: Cursor) -> tuple[str | int, ...]:
+    """The steps behind a property: ``.member``, ``["member"]`` and ``[0]``."""
+    steps: list[str | int] = []
+    while cursor.is_adjacent and (cursor.at(".") or cursor.at("[")):
+        if cursor.advance().text == ".":
+            if cursor.token.kind not in (Kind.WORD, Kind.TYPE_NAME):
+                raise cursor.problem("expected the name of a member", 'other names are written `["a name"]`')
+            steps.append(cursor.advance().text)
+            continue
+        if cursor.token.kind is Kind.STRING:
+            steps.append(cursor.advance().value)
+        else:
+            sign = -1 if cursor.take("-") else 1
+            steps.append(sign * cursor.integer("the number of an item", ITEM_NUMBER_MAX))
+        cursor.expect("]", "after a step of a path")
+    return tuple(steps)
 
 
 def _where(cursor: Cursor, target: Name | Variable) -> Expr | None:

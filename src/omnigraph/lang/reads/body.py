@@ -1,23 +1,37 @@
-"""The sections of a read: ``match``, ``return``, ``having``, ``union``, ``order``, ``limit`` and ``offset``."""
+"""The sections of a read: ``match``, ``return``, ``having``, ``union``, ``order``, ``limit``, ``offset``, ``then``."""
 
 from __future__ import annotations
 
 from dataclasses import replace
 
-from omnigraph.core.limits import INTEGER_LITERAL_MAX
+from omnigraph.core.limits import INTEGER_LITERAL_MAX, STAGES_MAX
 from omnigraph.lang.cursor import Cursor, SyntaxProblem
-from omnigraph.lang.gq_ast import Call, Expr, OrderKey, Projection, ReadBody, Variable
+from omnigraph.lang.gq_ast import Call, Clause, Expr, OrderKey, Projection, ReadBody, Variable
+from omnigraph.lang.gq_calls import parse_variable
 from omnigraph.lang.gq_clauses import at_operand, parse_block, parse_clauses
-from omnigraph.lang.gq_expressions import parse_expression, parse_variable
+from omnigraph.lang.gq_expressions import parse_expression
 from omnigraph.lang.lexer import Kind
 
-SECTIONS = ("having", "union", "order", "limit", "offset")
+SECTIONS = ("having", "union", "order", "limit", "offset", "then")
 """The sections that may follow ``return``, in their order."""
 
 
 def parse_read(cursor: Cursor) -> ReadBody:
-    """A read from ``match`` to its last section, with the reads of a ``union``."""
-    first = _part(cursor)
+    """A read from ``match`` to its last section, with its stages."""
+    read = _stage(cursor, is_later=False)
+    number = 1
+    while cursor.at("then"):
+        word = cursor.advance()
+        number += 1
+        if number > STAGES_MAX:
+            raise SyntaxProblem(f"a query has at most {STAGES_MAX} stages", word.span, "split the query")
+        read = replace(_stage(cursor, is_later=True), former=read)
+    return read
+
+
+def _stage(cursor: Cursor, *, is_later: bool) -> ReadBody:
+    """One stage, with the reads of a ``union``."""
+    first = _part(cursor, is_later=is_later)
     others: list[ReadBody] = []
     keeps: bool | None = None
     while cursor.at("union"):
@@ -26,7 +40,7 @@ def parse_read(cursor: Cursor) -> ReadBody:
         if keeps not in (None, every):
             raise SyntaxProblem("`union` and `union all` cannot be mixed", word.span, "write the same for all reads")
         keeps = every
-        others.append(_part(cursor))
+        others.append(_part(cursor, is_later=is_later))
     order: tuple[OrderKey, ...] = ()
     if cursor.take("order"):
         order = _order(cursor)
@@ -45,11 +59,15 @@ def parse_read(cursor: Cursor) -> ReadBody:
     )
 
 
-def _part(cursor: Cursor) -> ReadBody:
-    """``match {} return {} having {}``."""
-    start = cursor.expect("match", "to start a read").span
-    cursor.expect("{", "after `match`")
-    clauses = parse_clauses(cursor, "match")
+def _part(cursor: Cursor, *, is_later: bool) -> ReadBody:
+    """``match {} return {} having {}``; a later stage may do without ``match``."""
+    start = cursor.token.span
+    clauses: tuple[Clause, ...] = ()
+    if not is_later or not cursor.at("return"):
+        hint = "a stage starts with `match { ... }` or `return { ... }`" if is_later else None
+        cursor.expect("match", "to start a stage" if is_later else "to start a read", hint)
+        cursor.expect("{", "after `match`")
+        clauses = parse_clauses(cursor, "match", parse_expression)
     cursor.expect("return", "after the `match` block", _after_match_hint(cursor))
     distinct = cursor.take("distinct")
     cursor.expect("{", "after `return`")
@@ -62,7 +80,8 @@ def tail_hint(cursor: Cursor) -> str | None:
     """A hint for tokens after the last section of a body."""
     if cursor.token.text in (*SECTIONS, "where"):
         return (
-            "the order is `match`, `return`, `having`, `union`, `order`, `limit`, `offset`; filters belong in `match`"
+            "the order is `match`, `return`, `having`, `union`, `order`, `limit`, `offset`, `then`; "
+            "filters belong in `match`"
         )
     return cursor.case_hint(*SECTIONS)
 

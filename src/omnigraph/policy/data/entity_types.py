@@ -45,6 +45,11 @@ ATTRIBUTE_TYPES: Final[Mapping[Scalar, str | None]] = {
     Scalar.DATETIME: None,
     Scalar.BLOB: None,
     Scalar.VECTOR: None,
+    Scalar.UUID: "String",
+    Scalar.DECIMAL: None,
+    Scalar.TIME: None,
+    Scalar.DURATION: None,
+    Scalar.JSON: None,
 }
 """The type of a property in rules; None for one that rules cannot test."""
 

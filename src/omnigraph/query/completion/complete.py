@@ -19,8 +19,16 @@ from omnigraph.lang.gq_calls import FUNCTIONS
 from omnigraph.lang.gq_expressions import WORD_COMPARISONS
 from omnigraph.lang.lexer import Kind, Token, lex
 from omnigraph.lang.source import Source
-from omnigraph.query.completion.context import STATEMENTS, Block, Frame, back, frames, variable_types
-from omnigraph.query.expressions import PathPart
+from omnigraph.query.completion.context import (
+    STATEMENTS,
+    Block,
+    Frame,
+    back,
+    frames,
+    returned_names,
+    variable_types,
+)
+from omnigraph.query.expressions import PATH_PARTS
 from omnigraph.query.scope import BoundVariable, VariableKind, as_edge_word, entity_type
 from omnigraph.query.types.manual import signatures
 from omnigraph.schema.catalog import Catalog, EdgeType, EntityType
@@ -28,11 +36,13 @@ from omnigraph.schema.catalog import Catalog, EdgeType, EntityType
 _WORD: Final = re.compile(r"\$?[A-Za-z0-9_]*\Z")
 _CONDITIONS: Final = (*WORD_COMPARISONS, "not in", "is null", "is not null", "and", "or")
 _CLAUSES: Final = {
-    "": ("having", "union", "order", "limit", "offset"),
-    "having": ("union", "order", "limit", "offset"),
+    "": ("having", "union", "order", "limit", "offset", "then"),
+    "having": ("union", "order", "limit", "offset", "then"),
     "union": ("match", "all"),
-    "order": ("limit", "offset"),
-    "limit": ("offset",),
+    "order": ("limit", "offset", "then"),
+    "limit": ("offset", "then"),
+    "offset": ("then",),
+    "then": ("match", "return"),
 }
 """The clauses that may follow a ``return`` block, by the last one of them."""
 _STARTS: Final = ("match", *STATEMENTS)
@@ -134,6 +144,8 @@ class _Place:
         """Bound variables, then parameters: those declared in the text, and those the caller knows."""
         for name, variable in self.bound.items():
             yield Candidate(f"${name}", CandidateKind.VARIABLE, f"{variable.kind.value} {variable.type_name}")
+        for name in returned_names(self.before):
+            yield Candidate(f"${name}", CandidateKind.VARIABLE, "column")
         for name in (*self._declared(), *self.parameters):
             yield Candidate(f"${name}", CandidateKind.PARAMETER)
 
@@ -151,7 +163,7 @@ class _Place:
         if variable is None:
             return
         if variable.kind is VariableKind.PATH:
-            yield from (Candidate(part.value, CandidateKind.PROPERTY) for part in PathPart)
+            yield from (Candidate(part.value, CandidateKind.PROPERTY) for part in PATH_PARTS)
         else:
             yield from _properties(entity_type(self.catalog, variable))
 
@@ -193,7 +205,7 @@ class _Place:
 
     def _clause_starts(self) -> Iterator[Candidate]:
         yield from self.variables()
-        yield from _keywords(("not", "maybe", "and", "or"))
+        yield from _keywords(("not", "maybe", "exists", "and", "or"))
         yield from _functions(_CALLS)
 
     def _names_edge(self) -> bool:
@@ -227,7 +239,7 @@ class _Place:
             yield from self.variables()
             yield from _functions(function.value for function in AggregateFunction)
             yield from _functions(_CALLS)
-            yield from _keywords(("case", "not"))
+            yield from _keywords(("case", "not", "exists"))
 
     def _in_body(self, frame: Frame) -> Iterator[Candidate]:
         last = back(self.before, 1)
@@ -256,11 +268,15 @@ class _Place:
             return _STARTS if frame.block is Block.BODY else ("query", *_STARTS)
         if "query" in words and frame.block is Block.TOP:
             return ("query",)
-        if "return" in words:
-            last = next((word for word in reversed(words) if word in _CLAUSES), "")
+        if words[-1:] == ["then"]:
+            return _CLAUSES["then"]
+        is_later = "then" in words
+        stage = words[len(words) - words[::-1].index("then") :] if is_later else words
+        if "return" in stage:
+            last = next((word for word in reversed(stage) if word in _CLAUSES), "")
             return _CLAUSES[last] if self._last(1) not in _CLAUSES else ()
-        if "match" in words:
-            return ("return", *STATEMENTS)
+        if "match" in stage:
+            return ("return",) if is_later else ("return", *STATEMENTS)
         return ("where", *STATEMENTS) if "set" in words and "where" not in words else STATEMENTS
 
 

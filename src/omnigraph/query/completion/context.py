@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import Enum, auto
+from itertools import pairwise
 from typing import Final
 
 from omnigraph.lang.lexer import Kind, Token
@@ -43,6 +44,7 @@ _BLOCKS: Final = {
     "match": Block.MATCH,
     "not": Block.MATCH,
     "maybe": Block.MATCH,
+    "exists": Block.MATCH,
     "return": Block.RETURN,
     "distinct": Block.RETURN,
     "having": Block.HAVING,
@@ -66,12 +68,18 @@ class Frame:
 def frames(tokens: Sequence[Token]) -> list[Frame]:
     """The open brackets at the end of the tokens, outermost first."""
     stack = [Frame(Block.TOP, 0)]
-    for index, token in enumerate(tokens):
-        if token.text in ("{", "(", "[") and token.kind is Kind.PUNCTUATION:
-            stack.append(_opened(tokens, index))
-        elif token.text in ("}", ")", "]") and token.kind is Kind.PUNCTUATION and len(stack) > 1:
-            stack.pop()
+    for index in range(len(tokens)):
+        _follow_brackets(stack, tokens, index)
     return stack
+
+
+def _follow_brackets(stack: list[Frame], tokens: Sequence[Token], index: int) -> None:
+    """Open or close a bracket, if the token is one."""
+    token = tokens[index]
+    if token.text in ("{", "(", "[") and token.kind is Kind.PUNCTUATION:
+        stack.append(_opened(tokens, index))
+    elif token.text in ("}", ")", "]") and token.kind is Kind.PUNCTUATION and len(stack) > 1:
+        stack.pop()
 
 
 def back(tokens: Sequence[Token], number: int) -> Token:
@@ -94,6 +102,18 @@ def _opened(tokens: Sequence[Token], index: int) -> Frame:
     if last.text in (")", ""):
         return Frame(Block.BODY, index + 1)
     return Frame(_BLOCKS.get(last.text, Block.HOPS), index + 1)
+
+
+def returned_names(tokens: Sequence[Token]) -> list[str]:
+    """The aliases that the former stage returns, which are variables of the present one."""
+    former: Sequence[Token] = ()
+    stack, start = [Frame(Block.TOP, 0)], 0
+    for index, token in enumerate(tokens):
+        _follow_brackets(stack, tokens, index)
+        if token.text == "then" and stack[-1].block in (Block.TOP, Block.BODY):
+            former, start = tokens[start:index], index
+    named = (alias.text for word, alias in pairwise(former) if word.text == "as" and alias.kind is Kind.WORD)
+    return list(dict.fromkeys(named))
 
 
 def variable_types(tokens: Sequence[Token], catalog: Catalog) -> dict[str, BoundVariable]:

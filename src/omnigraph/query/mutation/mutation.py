@@ -27,9 +27,10 @@ from omnigraph.query.ir import (
 from omnigraph.query.lower import lower_match
 from omnigraph.query.mutation.statements import check_statement
 from omnigraph.query.polymorphic.expand import expand, is_polymorphic
-from omnigraph.query.polymorphic.plan import polymorphic_context
-from omnigraph.query.polymorphic.union import Renaming, common_type
+from omnigraph.query.polymorphic.plan import readable
+from omnigraph.query.polymorphic.union import common_type
 from omnigraph.query.rewrite import rewrite
+from omnigraph.query.rewrite.renaming import Renaming
 from omnigraph.query.scope import UNCODED, BoundVariable, Context, Scope, VariableKind
 from omnigraph.query.variables import with_children
 
@@ -102,17 +103,17 @@ def _check_concrete(context: Context, matched: ast.Matched) -> Concrete | None:
             context.error(UNCODED, message, written.span, "write it before the match")
             return None
     columns = tuple(hoisted.columns.values())
-    return columns, lower_match(block, columns), statements
+    return columns, lower_match(block, columns, tuple(scope.marked.values())), statements
 
 
 def _check_matched_types(
     context: Context, matched: ast.Matched, restricted: Callable[[Operator], Operator]
 ) -> StatementIR | None:
     """A match over several types: the rows of all concrete patterns, for statements that mean the same in each."""
-    patterns = expand(context, matched.clauses)
+    patterns = expand(context, matched.clauses, matched.span)
     if patterns is None:
         return None
-    own, _ = polymorphic_context(context, matched.clauses, patterns)
+    own = replace(context, interfaces=readable(context, matched.clauses, patterns))
     made = [_check_concrete(own, replace(matched, clauses=pattern.clauses)) for pattern in patterns]
     known = [part for part in made if part is not None]
     if len(known) < len(made):
@@ -147,7 +148,7 @@ class _Hoisted:
         match expression:
             case ir.Property(variable=name) | ir.EntityId(variable=name) | ir.TypeName(variable=name):
                 return expression if name == TARGET else self.item(expression)
-            case ir.PathValue():
+            case ir.Computed():
                 return self.item(expression)
             case ir.Search(text=ir.Property(variable=name)) if name != TARGET:
                 return self.item(expression)

@@ -65,7 +65,7 @@ class OwnValues:
 
     def _scope(self) -> Scope:
         kind = VariableKind.NODE if isinstance(self.entity, NodeType) else VariableKind.EDGE
-        scope = Scope(outer=self.around)
+        scope = Scope(outer=self.around, has_matches=False)
         scope.bind(BoundVariable(TARGET, kind, self.entity.name))
         for name in (_ID, *_ENDS):
             scope.bind(BoundVariable(name, VariableKind.VALUE, "", type=ir.TEXT))

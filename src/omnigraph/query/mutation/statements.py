@@ -20,11 +20,13 @@ from omnigraph.query.ir import (
     UpdateEdges,
     UpdateNodes,
 )
+from omnigraph.query.mutation.json_paths import JsonPaths
 from omnigraph.query.mutation.own_values import ENDPOINTS, OwnValues, end_fields
 from omnigraph.query.reads import column_name
 from omnigraph.query.rewrite.coerce import coerce_predicate
 from omnigraph.query.scope import UNCODED, BoundVariable, Context, Scope, VariableKind, entity_type
 from omnigraph.query.types.calls import described, is_node
+from omnigraph.query.types.literals import beside
 from omnigraph.query.values import check_literal, check_value
 from omnigraph.schema.catalog import EdgeEnd, EdgeType, NodeType
 from omnigraph.schema.types import PropertyType
@@ -186,10 +188,14 @@ def _check_assignments(
         context.error("T10", f"nothing is assigned to `{entity.name}`", statement.span)
     checked: list[AssignmentIR] = []
     seen: set[str] = set()
+    placed = JsonPaths(own, is_new=isinstance(statement, ast.Insert))
     for assignment in assignments:
         name = assignment.property.text
-        if name in seen:
+        if name in seen or (name in placed.paths and not assignment.path):
             context.error("T13", f"`{name}` is assigned twice", assignment.property.span)
+            continue
+        if assignment.path:
+            placed.add(assignment)
             continue
         seen.add(name)
         if isinstance(entity, EdgeType) and name in ENDPOINTS:
@@ -203,7 +209,7 @@ def _check_assignments(
         value = _check_assigned(replace(own, reads_own=reads_own), assignment.value, name, declared.type)
         if value is not None:
             checked.append(AssignmentIR(name, value, declared.type))
-    return tuple(checked)
+    return (*checked, *placed.assignments())
 
 
 def _check_assigned(own: OwnValues, node: ast.Expr, name: str, wanted: PropertyType) -> ir.Expr | None:
@@ -273,7 +279,9 @@ def _check_where(own: OwnValues, where: ast.Expr | None) -> ir.Expr | None:
             return ir.TRUE
         case ast.Binary(operator, ast.AliasRef(name), value) if operator in _COMPARISONS and _is_plain(value):
             is_bound = isinstance(value, ast.Variable) and own.around.lookup(value.name) is not None
-            if not is_bound and (name.text != "id" or name.text in own.entity.properties):
+            declared = own.entity.properties.get(name.text)
+            is_json = declared is not None and declared.type.is_json
+            if not is_bound and not is_json and (name.text != "id" or declared is not None):
                 return _check_comparison(own, operator, name, value)
     predicate = own.predicate(where)
     return None if predicate is None else coerce_predicate(predicate)
@@ -322,6 +330,7 @@ def _check_compared(context: Context, name: Name, value: ast.Expr, wanted: Prope
         case _:
             context.error("T3", f"`{name.text}` is {wanted}; a list cannot be compared", value.span)
             return None
+    given = None if given is None else beside(given, ir.Property(TARGET, name.text, wanted))
     if given is not None and not given.type.is_compatible_with(wanted):
         context.error(code, f"`{name.text}` is {wanted} and cannot be compared with {given.type}", value.span)
         return None

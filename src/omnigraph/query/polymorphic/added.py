@@ -10,11 +10,12 @@ from omnigraph.lang import gq_ast as ast
 from omnigraph.query import expressions as ir
 from omnigraph.query.ir import Column, Distinct, Operator, Sort, SortKey, Union
 from omnigraph.query.lower import output_ties
-from omnigraph.query.polymorphic.union import Renaming, common_type, is_same_kind, with_ties
+from omnigraph.query.polymorphic.union import common_type, is_same_kind, with_ties
+from omnigraph.query.rewrite.renaming import Renaming
 from omnigraph.query.scope import UNCODED, Context
 from omnigraph.query.shaping.counts import check_counts
+from omnigraph.query.stages.former import Planned, ReturnedEntity, merged
 
-Planned = tuple[Operator, tuple[Column, ...]]
 Plan = Callable[[Context, ast.ReadBody], Planned | None]
 
 
@@ -29,25 +30,37 @@ def plan_added(context: Context, body: ast.ReadBody, plan: Plan) -> Planned | No
     planned = [part for part in made if part is not None]
     if len(planned) < len(made) or not _check_columns(context, body, planned):
         return None
-    shown = planned[0][1]
-    types = [common_type([part[1][place].expression.type for part in planned]) for place in range(len(shown))]
+    shown = planned[0].columns
+    types = [common_type([part.columns[place].expression.type for part in planned]) for place in range(len(shown))]
     columns = tuple(
         replace(column, expression=ir.Output(place, type_))
         for place, (column, type_) in enumerate(zip(shown, types, strict=True))
     )
-    inputs = tuple(Renaming(f"@{number}").operator(root) for number, (root, _) in enumerate(planned, 1))
+    inputs = tuple(Renaming(f"@{number}").operator(part.root) for number, part in enumerate(planned, 1))
     root: Operator = Union(inputs, columns)
     if not body.keeps_duplicates:
         root = Distinct(root)
     order = _order(context, body, columns)
     if order:
         root = Sort(root, with_ties(order, output_ties(columns)))
-    return check_counts(context, body).applied(root), columns
+    names = frozenset[str]().union(*(part.names for part in planned))
+    return Planned(check_counts(context, body).applied(root), columns, _entities(planned), names)
+
+
+def _entities(planned: Sequence[Planned]) -> dict[int, ReturnedEntity]:
+    """The columns that are entities in all of the reads."""
+    found: dict[int, ReturnedEntity] = {}
+    for place in planned[0].entities:
+        same = [part.entities[place] for part in planned if place in part.entities]
+        entity = merged(same) if len(same) == len(planned) else None
+        if entity is not None:
+            found[place] = entity
+    return found
 
 
 def _check_columns(context: Context, body: ast.ReadBody, planned: Sequence[Planned]) -> bool:
-    first = planned[0][1]
-    for part, (_, columns) in zip(body.union, planned[1:], strict=True):
+    first = planned[0].columns
+    for part, columns in zip(body.union, (other.columns for other in planned[1:]), strict=True):
         if len(columns) != len(first):
             message = f"the reads of a union return equally many columns: {len(first)} and {len(columns)}"
             context.error(UNCODED, message, part.span)

@@ -39,6 +39,12 @@ def followed_edge(context: Context, step: ast.Traversal) -> EdgeType | None:
     return None if step.is_any else context.catalog.edge(step.edge.text)
 
 
+def is_known(context: Context, name: str) -> bool:
+    """True for a parameter and for a variable of the former stage: alone they bind nothing."""
+    former = context.former
+    return name in context.parameters or (former is not None and name in former.names | former.gone)
+
+
 def bound_names(clauses: tuple[ast.Clause, ...]) -> Iterator[str]:
     """The variables that bindings and named edges of a block bind."""
     for clause in clauses:
@@ -74,7 +80,7 @@ class Domains:
         bound = set(bound_names(clauses))
         for clause in clauses:
             match clause:
-                case ast.Filter(ast.Variable(name)) if name not in self.context.parameters:
+                case ast.Filter(ast.Variable(name)) if not is_known(self.context, name):
                     if name not in self.outer and name not in bound:
                         self._narrow(name, tuple(self.context.catalog.nodes))
                 case ast.Traversal() if clause.is_any:

@@ -8,15 +8,25 @@ types that no edge connects is left out. In ``not`` a pattern is absent if all o
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from itertools import islice
 from typing import assert_never
 
 from omnigraph.core.limits import TYPE_COMBINATIONS_MAX
+from omnigraph.core.operators import BinaryOperator
 from omnigraph.lang import gq_ast as ast
+from omnigraph.lang.source import Span
 from omnigraph.lang.syntax import Name
-from omnigraph.query.polymorphic.domains import Domains, Types, bound_names, followed_edge, interface_properties
+from omnigraph.query.blocks.mentions import exists_in, expressions_of
+from omnigraph.query.polymorphic.domains import (
+    Domains,
+    Types,
+    bound_names,
+    followed_edge,
+    interface_properties,
+    is_known,
+)
 from omnigraph.query.polymorphic.optional import Optional, absent, introduced, never
 from omnigraph.query.polymorphic.renaming import mentions
 from omnigraph.query.scope import UNCODED, Context, as_edge_word
@@ -24,18 +34,49 @@ from omnigraph.schema.catalog import EdgeType
 
 
 @dataclass(frozen=True, slots=True)
+class Typing:
+    """The types of the variables of a concrete pattern, as far as bindings and edges tell them.
+
+    ``possible`` are all types that a variable may have, in this pattern and in others: they decide the direction of an
+    edge, so that it is the same in all of them.
+    """
+
+    known: Types = field(default_factory=dict)
+    possible: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
 class Pattern:
-    """A concrete pattern: its clauses, and the type that each polymorphic variable has in it."""
+    """A concrete pattern: its clauses, the type that each polymorphic variable has in it, and all types."""
 
     clauses: tuple[ast.Clause, ...]
     types: Types
-    known: Types = field(default_factory=dict)
-    """The types of all variables, as far as bindings and edges tell them."""
+    typing: Typing
+    former: Types = field(default_factory=dict)
+    """The types that the entities of the former stage have in it."""
+
+    @property
+    def known(self) -> Types:
+        """The types of all variables, as far as bindings and edges tell them."""
+        return self.typing.known
 
 
-def is_polymorphic(context: Context, clauses: tuple[ast.Clause, ...]) -> bool:
-    """True if a clause stands for several types: an interface, a variable without a type, any edge, or such an edge."""
-    return any(_is_polymorphic(context, clause, clauses) for clause in clauses)
+def is_polymorphic(context: Context, clauses: tuple[ast.Clause, ...], expressions: Iterable[ast.Expr] = ()) -> bool:
+    """True if a clause or an ``exists`` block stands for several types, or an entity of the former stage has several.
+
+    Such a clause names an interface, any edge or an edge over several types, or binds a variable without a type.
+    """
+    if context.former is not None and context.former.varies:
+        return True
+    return has_polymorphic(context, clauses, expressions)
+
+
+def has_polymorphic(context: Context, clauses: tuple[ast.Clause, ...], expressions: Iterable[ast.Expr] = ()) -> bool:
+    """The same without the types of the former stage's entities."""
+    if any(_is_polymorphic(context, clause, clauses) for clause in clauses):
+        return True
+    every = (*expressions, *(part for clause in clauses for part in expressions_of(clause)))
+    return any(has_polymorphic(context, block.clauses) for part in every for block in exists_in(part))
 
 
 def _is_polymorphic(context: Context, clause: ast.Clause, clauses: tuple[ast.Clause, ...]) -> bool:
@@ -48,43 +89,58 @@ def _is_polymorphic(context: Context, clause: ast.Clause, clauses: tuple[ast.Cla
             return clause.is_any or (edge is not None and not edge.is_single)
         case ast.Filter():
             alone = clause.predicate
-            if not isinstance(alone, ast.Variable) or alone.name in context.parameters:
+            if not isinstance(alone, ast.Variable) or is_known(context, alone.name):
                 return False
             return alone.name not in set(bound_names(clauses))
         case ast.NotBlock() | ast.MaybeBlock():
-            return is_polymorphic(context, clause.clauses)
+            return has_polymorphic(context, clause.clauses)
         case _:
             assert_never(clause)
 
 
-def expand(context: Context, clauses: tuple[ast.Clause, ...]) -> list[Pattern] | None:
-    """The concrete patterns of a read; None if an error was reported."""
-    found = list(islice(_Expansion(context, {}).patterns(clauses), TYPE_COMBINATIONS_MAX + 1))
+def expand(context: Context, clauses: tuple[ast.Clause, ...], span: Span) -> list[Pattern] | None:
+    """The concrete patterns of a read; None if an error was reported. ``span`` is the place of one without clauses."""
+    found = list(islice(_patterns(context, clauses), TYPE_COMBINATIONS_MAX + 1))
     if context.diagnostics.has_errors:
         return None
+    at = clauses[0].span if clauses else span
     if len(found) > TYPE_COMBINATIONS_MAX:
         message = f"this pattern stands for more than {TYPE_COMBINATIONS_MAX} combinations of types"
-        context.error(UNCODED, message, clauses[0].span, "name the types or edges of some variables")
+        context.error(UNCODED, message, at, "name the types or edges of some variables")
         return None
     if not found:
         message = "no node types fit this pattern: no edge connects the types of its variables"
-        context.error("T5", message, clauses[0].span)
+        context.error("T5", message, at)
         return None
     return found
 
 
+def _patterns(context: Context, clauses: tuple[ast.Clause, ...]) -> Iterator[Pattern]:
+    """The concrete patterns for every choice of types of the former stage's entities."""
+    if context.former is None:
+        yield from _Expansion(context, Typing()).patterns(clauses)
+        return
+    nodes = {item.name: item.entity.types for item in context.former.entities if not item.entity.is_edge}
+    for types in context.former.choices():
+        typing = Typing({name: types[name] for name in nodes}, nodes)
+        for pattern in _Expansion(context, typing).patterns(clauses):
+            yield replace(pattern, former=types)
+
+
 @dataclass(slots=True)
 class _Expansion:
-    """The concrete patterns of one block inside of others, whose variables have the types ``outer``."""
+    """The concrete patterns of one block inside of others, whose variables have the types ``around``."""
 
     context: Context
-    outer: Types
-    around: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
-    """The types that the variables around the block may have in any pattern."""
+    around: Typing
     _domains: Domains = field(init=False)
 
     def __post_init__(self) -> None:
-        self._domains = Domains(self.context, self.outer, self.around)
+        self._domains = Domains(self.context, self.around.known, self.around.possible)
+
+    @property
+    def outer(self) -> Types:
+        return self.around.known
 
     def patterns(self, clauses: tuple[ast.Clause, ...]) -> Iterator[Pattern]:
         if any(self._contradicts(clause) for clause in clauses):
@@ -97,12 +153,11 @@ class _Expansion:
         for edges, types in self._edges(open_steps, {}, {}):
             for complete in self._types(list(self._domains.open), steps, types):
                 chosen = {name: complete[name] for name in self._domains.open if name in complete}
-                known = self._domains.inferred(complete)
-                choices = self._choices(clauses, known)
+                typing = Typing(self._domains.inferred(complete), self._domains.possible)
+                choices = self._choices(clauses, typing)
                 required = [clause for clause in clauses if clause not in choices]
-                written = tuple(self._clauses(required, edges, complete, known))
-                start = _Optional(Pattern(written, chosen, known), self._domains.possible)
-                yield from self._optional(start, choices)
+                written = tuple(self._clauses(required, edges, complete, typing))
+                yield from self._optional(_Optional(Pattern(written, chosen, typing)), choices)
 
     def _contradicts(self, clause: ast.Clause) -> bool:
         """True for a binding of an outer variable to a type that it does not have here: nothing matches it."""
@@ -173,14 +228,22 @@ class _Expansion:
         return interface_properties(self.context.catalog, name) is not None
 
     def _clauses(
-        self, clauses: list[ast.Clause], edges: Mapping[int, EdgeType], types: Types, known: Types
+        self, clauses: list[ast.Clause], edges: Mapping[int, EdgeType], types: Types, typing: Typing
     ) -> Iterator[ast.Clause]:
         for clause in clauses:
             match clause:
-                case ast.Binding() if clause.variable.name in types and self._is_interface(clause.type_name.text):
-                    yield replace(clause, type_name=Name(types[clause.variable.name], clause.type_name.span))
+                case ast.Binding():
+                    name = clause.type_name.text
+                    if self._is_interface(name):
+                        name = types.get(clause.variable.name, name)
+                    matches = tuple(
+                        replace(match, value=concrete(self.context, match.value, typing)) for match in clause.matches
+                    )
+                    yield replace(clause, type_name=Name(name, clause.type_name.span), matches=matches)
                 case ast.Filter(ast.Variable(name) as variable) if name in types:
                     yield typed_binding(variable, types[name])
+                case ast.Filter(predicate):
+                    yield replace(clause, predicate=concrete(self.context, predicate, typing))
                 case ast.Traversal():
                     # The types of the ends decide the direction.
                     ends = [end for end in (clause.left, clause.right) if end.name in types]
@@ -189,31 +252,31 @@ class _Expansion:
                         yield from (typed_binding(end, types[end.name]) for end in ends if end.name not in self.outer)
                     yield clause if edge is None or not clause.is_any else _concrete(clause, edge, types)
                 case ast.NotBlock():
-                    for inner in _Expansion(self.context, known, self._domains.possible).patterns(clause.clauses):
+                    for inner in _Expansion(self.context, typing).patterns(clause.clauses):
                         yield replace(clause, clauses=inner.clauses)
                 case _:
                     yield clause
 
-    def _choices(self, clauses: tuple[ast.Clause, ...], known: Types) -> list[ast.MaybeBlock]:
+    def _choices(self, clauses: tuple[ast.Clause, ...], typing: Typing) -> list[ast.MaybeBlock]:
         """The ``maybe`` blocks with several patterns or, for these types, none; and those that read their variables."""
         found: list[ast.MaybeBlock] = []
         names: frozenset[str] = frozenset()
         for block in clauses:
             if isinstance(block, ast.MaybeBlock) and (
-                is_polymorphic(self.context, block.clauses)
-                or self._is_without_match(block, known)
+                has_polymorphic(self.context, block.clauses)
+                or self._is_without_match(block, typing)
                 or mentions(block.clauses, names)
             ):
                 found.append(block)
-                names |= introduced(block.clauses, known)
+                names |= introduced(block.clauses, typing.known)
         return found
 
-    def _is_without_match(self, block: ast.MaybeBlock, known: Types) -> bool:
+    def _is_without_match(self, block: ast.MaybeBlock, typing: Typing) -> bool:
         """True for a block that other types of the variables around it match, but not these."""
-        inside = _Expansion(self.context, known, self._domains.possible)
+        inside = _Expansion(self.context, typing)
         inside._domains.read(block.clauses)
         for clause in block.clauses:
-            if isinstance(clause, ast.Traversal) and not inside._domains.connects(clause, known):
+            if isinstance(clause, ast.Traversal) and not inside._domains.connects(clause, typing.known):
                 return True
             if isinstance(clause, ast.Binding) and inside._contradicts(clause):
                 return clause.type_name.text in self._domains.possible.get(clause.variable.name, ())
@@ -226,26 +289,28 @@ class _Expansion:
             return
         block, *others = blocks
         pattern = state.pattern
-        inside = _Expansion(self.context, pattern.known, state.around)
+        inside = _Expansion(self.context, pattern.typing)
         found = list(inside.patterns(block.clauses))
-        around = {**state.around, **inside._domains.possible}
+        possible = {**pattern.typing.possible, **inside._domains.possible}
         # A block that reads a variable of an absent one has no match either.
         for inner in found if state.nulls.isdisjoint(bound_names(block.clauses)) else ():
             types, known = {**pattern.types, **inner.types}, {**pattern.known, **inner.known}
-            chosen = Pattern((*pattern.clauses, *inner.clauses), types, known)
-            yield from self._optional(_Optional(chosen, around, state.nulls), others)
-        nothing = self._absent(block, pattern, found)
+            chosen = Pattern((*pattern.clauses, *inner.clauses), types, Typing(known, possible))
+            yield from self._optional(_Optional(chosen, state.nulls), others)
+        nothing = self._absent(block, pattern, found, possible)
         if nothing is not None:
             nulls = state.nulls | introduced(block.clauses, pattern.known)
-            yield from self._optional(_Optional(nothing, around, nulls), others)
+            yield from self._optional(_Optional(nothing, nulls), others)
 
-    def _absent(self, block: ast.MaybeBlock, pattern: Pattern, found: list[Pattern]) -> Pattern | None:
+    def _absent(
+        self, block: ast.MaybeBlock, pattern: Pattern, found: list[Pattern], possible: Mapping[str, tuple[str, ...]]
+    ) -> Pattern | None:
         """The pattern without a match of a block, whose variables are null."""
         if found:
             types, known = {**pattern.types, **found[0].types}, {**pattern.known, **found[0].known}
             missing = absent(self.context, Optional(block, [item.clauses for item in found]), pattern.known)
-            return Pattern((*pattern.clauses, *missing), types, known)
-        sample = next(_Expansion(self.context, {}).patterns(_apart(block.clauses)), None)
+            return Pattern((*pattern.clauses, *missing), types, Typing(known, possible))
+        sample = next(_Expansion(self.context, Typing()).patterns(_apart(block.clauses)), None)
         if sample is None:
             message = "no node types fit this `maybe` block: no edge connects the types of its variables"
             self.context.error("T5", message, block.span)
@@ -253,16 +318,29 @@ class _Expansion:
         clauses = never(self.context, block, pattern.known, sample.known)
         types = {name: type_ for name, type_ in sample.types.items() if name not in pattern.known}
         known = {**sample.known, **pattern.known}
-        whole = Pattern((*pattern.clauses, *(clauses or ())), {**types, **pattern.types}, known)
+        typing = Typing(known, possible)
+        whole = Pattern((*pattern.clauses, *(clauses or ())), {**types, **pattern.types}, typing)
         return None if clauses is None else whole
+
+
+def concrete(context: Context, node: ast.Expr, typing: Typing) -> ast.Expr:
+    """An expression in a pattern with known types: an ``exists`` block is true if one of its concrete patterns is."""
+    if not isinstance(node, ast.Exists):
+        return ast.with_children(node, lambda part: concrete(context, part, typing))
+    blocks = [replace(node, clauses=inner.clauses) for inner in _Expansion(context, typing).patterns(node.clauses)]
+    if not blocks:
+        return ast.Literal(ast.LiteralKind.BOOL, False, node.span)
+    found: ast.Expr = blocks[0]
+    for block in blocks[1:]:
+        found = ast.Binary(BinaryOperator.OR, found, block, node.span)
+    return found
 
 
 @dataclass(frozen=True, slots=True)
 class _Optional:
-    """A pattern while its ``maybe`` blocks are added, and the types that its variables may have in any pattern."""
+    """A pattern while its ``maybe`` blocks are added."""
 
     pattern: Pattern
-    around: Mapping[str, tuple[str, ...]]
     nulls: frozenset[str] = frozenset()
     """Variables of blocks without a match."""
 

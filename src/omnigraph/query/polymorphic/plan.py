@@ -2,59 +2,91 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from omnigraph.lang import gq_ast as ast
 from omnigraph.lang.diagnostics import Diagnostics
 from omnigraph.query import expressions as ir
-from omnigraph.query.ir import Column, Operator
 from omnigraph.query.lower import lower_read
-from omnigraph.query.polymorphic.expand import Pattern, expand
-from omnigraph.query.polymorphic.projections import check_reads, interfaces_of, spelled_out
+from omnigraph.query.polymorphic.expand import Pattern, concrete, expand
+from omnigraph.query.polymorphic.projections import check_reads, former_interfaces, interfaces_of, spelled_out
 from omnigraph.query.polymorphic.union import lower_union
 from omnigraph.query.reads import CheckedRead, check_read
 from omnigraph.query.scope import Context
+from omnigraph.query.stages.former import Former, Planned, merged
 from omnigraph.query.variables import replace_rankings
+from omnigraph.schema.ir import PropertyIR
 
 
-def plan_union(context: Context, body: ast.ReadBody) -> tuple[Operator, tuple[Column, ...]] | None:
+def plan_union(context: Context, body: ast.ReadBody) -> Planned | None:
     """The operators and columns of a polymorphic read; None if an error was reported."""
     check_reads(context, body)
-    patterns = None if context.diagnostics.has_errors else expand(context, body.clauses)
+    patterns = None if context.diagnostics.has_errors else expand(context, body.clauses, body.span)
     if patterns is None:
         return None
-    own, polymorphic = polymorphic_context(context, body.clauses, patterns)
+    properties = readable(context, body.clauses, patterns)
     reads: list[CheckedRead] = []
     for pattern in patterns:
-        read = _check(own, body, pattern, polymorphic)
+        former = None if context.former is None else context.former.narrowed(pattern.former)
+        own = replace(context, interfaces=properties, former=former)
+        read = _check(own, body, pattern, context.former)
         if read is None:
             return None
         reads.append(read)
+    first = reads[0]
     if len(reads) == 1:
-        return lower_read(reads[0])
-    return lower_union(context, body, reads)
+        return Planned(*lower_read(first), first.entities, first.names)
+    lowered = lower_union(context, body, reads)
+    if lowered is None:
+        return None
+    found = {place: merged([read.entities[place] for read in reads]) for place in first.entities}
+    return Planned(*lowered, {place: item for place, item in found.items() if item is not None}, first.names)
 
 
-def polymorphic_context(
+def readable(
     context: Context, clauses: tuple[ast.Clause, ...], patterns: Sequence[Pattern]
-) -> tuple[Context, frozenset[str]]:
-    """The context of the concrete patterns, and the variables whose type is not the same everywhere."""
-    names = dict.fromkeys(name for pattern in patterns for name in pattern.types)
-    types = {name: {pattern.types[name] for pattern in patterns if name in pattern.types} for name in names}
-    # A variable whose type is the same everywhere is like any other one.
-    varying = frozenset(name for name, found in types.items() if len(found) > 1)
-    interfaces = {name: properties for name, (_, properties) in interfaces_of(context, clauses).items()}
-    shared = {name: _shared(context, types[name]) for name in varying}
-    return replace(context, interfaces={**shared, **interfaces}), varying | interfaces.keys()
+) -> dict[str, frozenset[str]]:
+    """The polymorphic variables with the properties that can be read of them.
+
+    Those are the properties of the interface, or those that all types share. A variable whose type is the same in all
+    patterns is like any other one.
+    """
+    catalog = context.catalog
+    interfaces = {**former_interfaces(context, clauses), **interfaces_of(context, clauses)}
+    found = {name: properties for name, (_, properties) in interfaces.items()}
+    for name in dict.fromkeys(name for pattern in patterns for name in pattern.types):
+        types = {pattern.types[name] for pattern in patterns if name in pattern.types}
+        if len(types) > 1 and name not in found:
+            found[name] = _shared([catalog.nodes[type_].properties for type_ in sorted(types)])
+    if context.is_former:
+        # To the next stage an edge of any type is an entity, whose type it must know.
+        for name, edges in _edge_types(context, clauses, patterns).items():
+            found[name] = _shared([catalog.edges[type_].properties for type_ in sorted(edges)])
+    return found
 
 
-def _check(context: Context, body: ast.ReadBody, pattern: Pattern, polymorphic: frozenset[str]) -> CheckedRead | None:
+def _edge_types(context: Context, clauses: tuple[ast.Clause, ...], patterns: Sequence[Pattern]) -> dict[str, set[str]]:
+    """The types of the edges that are bound over any type."""
+    found: dict[str, set[str]] = {
+        clause.edge_variable.name: set()
+        for clause in clauses
+        if isinstance(clause, ast.Traversal) and clause.is_any and clause.edge_variable is not None
+    }
+    for pattern in patterns:
+        for clause in pattern.clauses:
+            if isinstance(clause, ast.Traversal) and clause.edge_variable is not None:
+                edge = context.catalog.edge(clause.edge.text)
+                if edge is not None and clause.edge_variable.name in found:
+                    found[clause.edge_variable.name].add(edge.name)
+    return found
+
+
+def _check(context: Context, body: ast.ReadBody, pattern: Pattern, whole: Former | None) -> CheckedRead | None:
     """One concrete pattern, checked by itself: errors of the first wrong one are reported."""
     found = Diagnostics(context.diagnostics.source)
-    projections = tuple(spelled_out(projection, polymorphic) for projection in body.projections)
-    concrete = replace(body, clauses=pattern.clauses, projections=projections)
-    read = check_read(replace(context, diagnostics=found), concrete)
+    start = None if whole is None or context.former is None else context.former.operator(whole)
+    read = check_read(replace(context, diagnostics=found), _concrete(context, body, pattern), start)
     if read is not None and not found.has_errors and _fuses(read):
         found.error("T21", "`rrf` ranks within one type", body.span, "order by `bm25` or `nearest`, or name the type")
     for item in found.report():
@@ -62,13 +94,26 @@ def _check(context: Context, body: ast.ReadBody, pattern: Pattern, polymorphic: 
     return None if found.has_errors else read
 
 
-def _shared(context: Context, types: set[str]) -> frozenset[str]:
-    """The properties that all of these node types have, with one type."""
-    declared = [context.catalog.nodes[name].properties for name in sorted(types)]
-    kinds = [
-        {name: (item.type.scalar, item.type.is_list, item.type.dimension) for name, item in properties.items()}
-        for properties in declared
-    ]
+def _concrete(context: Context, body: ast.ReadBody, pattern: Pattern) -> ast.ReadBody:
+    """The read with the types of one pattern."""
+    polymorphic = frozenset(context.interfaces)
+
+    def typed(node: ast.Expr) -> ast.Expr:
+        return concrete(context, node, pattern.typing)
+
+    shown = (spelled_out(projection, polymorphic) for projection in body.projections)
+    return replace(
+        body,
+        clauses=pattern.clauses,
+        projections=tuple(replace(projection, expression=typed(projection.expression)) for projection in shown),
+        order=tuple(replace(key, expression=typed(key.expression)) for key in body.order),
+        having=None if body.having is None else typed(body.having),
+    )
+
+
+def _shared(declared: list[Mapping[str, PropertyIR]]) -> frozenset[str]:
+    """The properties that all of these types have, with one type."""
+    kinds = [{name: item.type.form for name, item in properties.items()} for properties in declared]
     return frozenset(name for name, kind in kinds[0].items() if all(other.get(name) == kind for other in kinds))
 
 

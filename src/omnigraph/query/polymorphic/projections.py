@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 
 from omnigraph.core.operators import BinaryOperator
 from omnigraph.lang import gq_ast as ast
 from omnigraph.query.polymorphic.domains import bound_names, interface_properties
-from omnigraph.query.polymorphic.expand import is_polymorphic
+from omnigraph.query.polymorphic.expand import has_polymorphic
 from omnigraph.query.polymorphic.optional import introduced
 from omnigraph.query.scope import Context
 
 Interfaces = Mapping[str, tuple[str, frozenset[str]]]
-"""The name and the properties of the interface of a variable."""
+"""The name and the properties of the interface of a variable; the name is empty if the former stage returns it."""
 
 
 def interfaces_of(context: Context, clauses: tuple[ast.Clause, ...]) -> dict[str, tuple[str, frozenset[str]]]:
@@ -32,10 +32,27 @@ def interfaces_of(context: Context, clauses: tuple[ast.Clause, ...]) -> dict[str
     return found
 
 
+def former_interfaces(context: Context, clauses: tuple[ast.Clause, ...]) -> dict[str, tuple[str, frozenset[str]]]:
+    """The variables of the former stage that are bound to no node type, with the properties that they have there."""
+    if context.former is None:
+        return {}
+    narrowed = {
+        clause.variable.name
+        for clause in clauses
+        if isinstance(clause, ast.Binding) and clause.type_name.text in context.catalog.nodes
+    }
+    return {
+        item.name: ("", item.entity.properties)
+        for item in context.former.entities
+        if item.entity.properties is not None and item.name not in narrowed
+    }
+
+
 def check_reads(context: Context, body: ast.ReadBody) -> None:
     """Report properties that an interface does not have: a type that implements it later need not have them."""
-    _check_block(context, body.clauses, {})
-    interfaces = interfaces_of(context, body.clauses)
+    around = former_interfaces(context, body.clauses)
+    _check_block(context, body.clauses, around)
+    interfaces = {**around, **interfaces_of(context, body.clauses)}
     parts = [projection.expression for projection in body.projections]
     parts += [key.expression for key in body.order]
     for part in parts if body.having is None else [*parts, body.having]:
@@ -63,7 +80,7 @@ def _check_optional(context: Context, clauses: tuple[ast.Clause, ...]) -> None:
     bound: set[str] = set()
     optional: set[str] = set()
     for clause in clauses:
-        if isinstance(clause, ast.MaybeBlock) and is_polymorphic(context, clause.clauses):
+        if isinstance(clause, ast.MaybeBlock) and has_polymorphic(context, clause.clauses):
             optional |= introduced(clause.clauses, dict.fromkeys(bound, ""))
         names = set(bound_names((clause,)))
         for name in sorted(names & optional):
@@ -74,19 +91,17 @@ def _check_optional(context: Context, clauses: tuple[ast.Clause, ...]) -> None:
 
 
 def _check_expression(context: Context, node: ast.Expr, interfaces: Interfaces) -> None:
-    for part in _walk(node):
+    for part in ast.walk(node):
+        if isinstance(part, ast.Exists):
+            _check_block(context, part.clauses, interfaces)
         if isinstance(part, ast.PropertyAccess) and not ast.is_entity(part) and part.variable.name in interfaces:
             name, properties = interfaces[part.variable.name]
             if part.property.text not in properties:
                 hint = context.suggest(part.property.text, properties)
-                message = f"interface `{name}` has no property `{part.property.text}`"
-                context.error("T6", message, part.property.span, hint or f"bind a type that implements `{name}`")
-
-
-def _walk(node: ast.Expr) -> Iterator[ast.Expr]:
-    yield node
-    for child in ast.children(node):
-        yield from _walk(child)
+                owner = f"interface `{name}`" if name else f"`${part.variable.name}` of the former stage"
+                message = f"{owner} has no property `{part.property.text}`"
+                advice = f"bind a type that implements `{name}`" if name else "bind it to a type"
+                context.error("T6", message, part.property.span, hint or advice)
 
 
 def spelled_out(projection: ast.Projection, polymorphic: frozenset[str]) -> ast.Projection:

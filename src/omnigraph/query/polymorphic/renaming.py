@@ -43,6 +43,8 @@ class VariableNames:
                 return self._variable(node)
             case ast.PropertyAccess():
                 return replace(node, variable=self._variable(node.variable))
+            case ast.Exists():
+                return replace(node, clauses=self.clauses(node.clauses))
             case ast.Quantified():
                 # The item of a quantifier hides a variable of its name.
                 inner = VariableNames({old: new for old, new in self.names.items() if old != node.variable.name})

@@ -14,24 +14,18 @@ from omnigraph.query import expressions as ir
 from omnigraph.query.ir import (
     Column,
     Distinct,
-    Expand,
     Filter,
     Group,
     Operator,
-    OptionalJoin,
-    Outer,
     Project,
-    Scan,
-    ShortestPath,
     Sort,
     SortKey,
     Union,
 )
 from omnigraph.query.lower import lower_matches, output_ties
 from omnigraph.query.reads import CheckedRead
-from omnigraph.query.rewrite.tree import map_expressions, map_inputs
+from omnigraph.query.rewrite.renaming import Renaming
 from omnigraph.query.scope import Context
-from omnigraph.query.variables import transform
 from omnigraph.schema.types import PropertyType
 
 
@@ -117,7 +111,7 @@ def _branch(read: CheckedRead, number: int) -> Branch:
     renamed = Renaming(f"@{number + 1}")
     return Branch(
         renamed.operator(root),
-        tuple(replace(column, expression=renamed.expression(column.expression)) for column in columns),
+        renamed.columns(columns),
         tuple(SortKey(renamed.expression(key.expression), key.descending) for key in order),
         tuple(renamed.expression(tie) for tie in every),
     )
@@ -135,8 +129,7 @@ def _union(branches: Sequence[Branch], parts: Sequence[Sequence[ir.Expr]]) -> Un
 
 def common_type(types: Sequence[PropertyType]) -> PropertyType:
     """The type of a column of a union, whose inputs differ in null and enum values only."""
-    first = types[0]
-    return PropertyType(first.scalar, first.is_list, any(type_.nullable for type_ in types), first.dimension)
+    return replace(types[0], nullable=any(type_.nullable for type_ in types), enum_values=None)
 
 
 def _typed(columns: tuple[Column, ...], union: Union) -> tuple[Column, ...]:
@@ -149,7 +142,7 @@ def _typed(columns: tuple[Column, ...], union: Union) -> tuple[Column, ...]:
 
 def is_same_kind(left: PropertyType, right: PropertyType) -> bool:
     """True for types that differ in null and enum values only."""
-    return (left.scalar, left.is_list, left.dimension) == (right.scalar, right.is_list, right.dimension)
+    return left.form == right.form
 
 
 def _check_types(context: Context, body: ast.ReadBody, branches: Sequence[Branch]) -> bool:
@@ -168,44 +161,3 @@ def _check_types(context: Context, body: ast.ReadBody, branches: Sequence[Branch
                 context.error("T7", message, body.span, "cast it, or name a type")
                 return False
     return True
-
-
-@dataclass(frozen=True, slots=True)
-class Renaming:
-    """Other names for the variables of a pattern: in another pattern a variable may have another type."""
-
-    suffix: str
-
-    def operator(self, operator: Operator) -> Operator:
-        below = map_expressions(map_inputs(operator, self.operator), self.expression)
-        match below:
-            case Scan():
-                return replace(below, variable=self._name(below.variable))
-            case Outer():
-                return Outer(tuple(map(self._name, below.variables)))
-            case Expand():
-                edge = None if below.edge_variable is None else self._name(below.edge_variable)
-                source, target = self._name(below.source), self._name(below.target)
-                return replace(below, source=source, target=target, edge_variable=edge)
-            case ShortestPath():
-                source, target = self._name(below.source), self._name(below.target)
-                return replace(below, source=source, target=target, path_variable=self._name(below.path_variable))
-            case OptionalJoin():
-                return replace(below, introduces=tuple(map(self._name, below.introduces)))
-            case _:
-                return below
-
-    def expression(self, expression: ir.Expr) -> ir.Expr:
-        return transform(expression, self._part)
-
-    def _part(self, part: ir.Expr) -> ir.Expr:
-        match part:
-            case ir.Property() | ir.EntityId() | ir.TypeName() | ir.PathValue():
-                return replace(part, variable=self._name(part.variable))
-            case ir.Nearest():
-                return replace(part, vector=replace(part.vector, variable=self._name(part.vector.variable)))
-            case _:
-                return part
-
-    def _name(self, name: str) -> str:
-        return f"{name}{self.suffix}"

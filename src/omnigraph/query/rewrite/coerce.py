@@ -9,8 +9,10 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
+from decimal import Decimal
 
-from omnigraph.core.numbers import neighbours
+from omnigraph.core.decimals import around, exact
+from omnigraph.core.numbers import neighbours, next_float
 from omnigraph.core.operators import BinaryOperator
 from omnigraph.core.scalars import INTEGER_RANGES
 from omnigraph.query import expressions as ir
@@ -83,18 +85,18 @@ def coerce_comparison(operator: BinaryOperator, left: ir.Property, right: ir.Con
     value = right.value
     if value is None or (isinstance(value, float) and math.isnan(value)):
         return ir.FALSE
-    if isinstance(value, int | float) and left.type.scalar.is_numeric:
+    if isinstance(value, int | float | Decimal) and left.type.scalar.is_numeric:
         return _compare_number(operator, left, value)
     return ir.Compare(operator, left, ir.Constant(value, replace(left.type, nullable=False)))
 
 
-def _compare_number(operator: BinaryOperator, left: ir.Property, value: int | float) -> ir.Expr:
+def _compare_number(operator: BinaryOperator, left: ir.Property, value: Number) -> ir.Expr:
     """Compare with the number itself if the column can hold it, else with its neighbours in the column's type."""
-    below, above = _integers_around(left, value) if left.type.scalar.is_integer else neighbours(value, left.type.scalar)
+    below, above = _around(left, value)
     not_null = ir.IsNull(left, negated=True) if left.type.nullable else ir.TRUE
     is_exact = below is not None and below == above
 
-    def compare(by: BinaryOperator, number: int | float) -> ir.Expr:
+    def compare(by: BinaryOperator, number: Number) -> ir.Expr:
         return ir.Compare(by, left, ir.Constant(number, replace(left.type, nullable=False)))
 
     match operator:
@@ -109,7 +111,34 @@ def _compare_number(operator: BinaryOperator, left: ir.Property, value: int | fl
     return compare(operator, below)
 
 
-def _integers_around(left: ir.Property, value: int | float) -> tuple[int | None, int | None]:
+Number = int | float | Decimal
+
+
+def _around(left: ir.Property, value: Number) -> tuple[Number | None, Number | None]:
+    """The largest number of the column's type that is not above the value, and the smallest that is not below it."""
+    if left.type.digits is not None:
+        return around(exact(value), left.type.digits)
+    if left.type.scalar.is_integer:
+        return _integers_around(left, value)
+    if isinstance(value, Decimal):
+        near = neighbours(float(value), left.type.scalar)
+        # A decimal between two floats is rounded to one of them: the other neighbour is on the other side of it.
+        return _floats_around(value, near, left)
+    return neighbours(value, left.type.scalar)
+
+
+def _floats_around(
+    value: Decimal, near: tuple[float | None, float | None], left: ir.Property
+) -> tuple[Number | None, Number | None]:
+    below, above = near
+    if below is not None and below == above and Decimal(below) != value:
+        step = -math.inf if Decimal(below) > value else math.inf
+        other = next_float(below, left.type.scalar, step)
+        return (other, below) if step < 0 else (below, other)
+    return near
+
+
+def _integers_around(left: ir.Property, value: Number) -> tuple[int | None, int | None]:
     """The largest integer of the column's type that is not above the value, and the smallest that is not below it."""
     low, high = INTEGER_RANGES[left.type.scalar]
     if value < low:

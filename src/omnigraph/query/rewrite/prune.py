@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from omnigraph.query import expressions as ir
-from omnigraph.query.ir import AntiJoin, Expand, Operator, OptionalJoin, Scan, ShortestPath
+from omnigraph.query.ir import AntiJoin, Expand, Mark, Operator, OptionalJoin, Scan, ShortestPath, Stage
 from omnigraph.query.rewrite.tree import expressions_of, inputs, map_inputs
 from omnigraph.query.variables import walk
 
@@ -24,13 +24,17 @@ def prune_columns(root: Operator) -> Operator:
 def _prune(operator: Operator, above: Reads) -> Operator:
     reads = above | _own_reads(operator)
     match operator:
-        case AntiJoin():
+        case AntiJoin() | Mark():
             inner = _prune(operator.inner, frozenset())
-            return AntiJoin(_prune(operator.input, reads | _all_reads(operator.inner)), inner)
+            return replace(operator, input=_prune(operator.input, reads | _all_reads(operator.inner)), inner=inner)
         case OptionalJoin():
             visible = frozenset(read for read in reads if read[0] in operator.introduces)
             inner = _prune(operator.inner, visible)
             return replace(operator, input=_prune(operator.input, reads | _all_reads(operator.inner)), inner=inner)
+        case Stage():
+            # The variables of the former stage are others, even those of the same name.
+            entities = tuple(replace(item, columns=_columns(reads, item.variable)) for item in operator.entities)
+            return replace(operator, input=_prune(operator.input, frozenset()), entities=entities)
     changed = map_inputs(operator, lambda below: _prune(below, reads))
     match changed:
         case Scan():
@@ -40,7 +44,7 @@ def _prune(operator: Operator, above: Reads) -> Operator:
             edge = () if changed.edge_variable is None else _columns(reads, changed.edge_variable)
             return replace(changed, columns=new, edge_columns=edge)
         case ShortestPath():
-            return replace(changed, wants_nodes=(changed.path_variable, ir.PathPart.NODES.value) in reads)
+            return replace(changed, wants_nodes=(changed.path_variable, ir.ComputedPart.NODES.value) in reads)
         case _:
             return changed
 
@@ -50,7 +54,7 @@ def _own_reads(operator: Operator) -> Reads:
         (part.variable, part.name if isinstance(part, ir.Property) else part.part.value)
         for expression in expressions_of(operator)
         for part in walk(expression)
-        if isinstance(part, ir.Property | ir.PathValue)
+        if isinstance(part, ir.Property | ir.Computed)
     )
 
 

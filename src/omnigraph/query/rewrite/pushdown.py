@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 
-from omnigraph.core.operators import BinaryOperator
 from omnigraph.query import expressions as ir
 from omnigraph.query.expressions import conjunction
 from omnigraph.query.ir import (
@@ -17,14 +16,14 @@ from omnigraph.query.ir import (
     CrossJoin,
     Expand,
     Filter,
+    Mark,
     Operator,
     OptionalJoin,
-    Outer,
     Scan,
     ShortestPath,
 )
-from omnigraph.query.rewrite.tree import inputs, map_inputs
-from omnigraph.query.variables import variables_of
+from omnigraph.query.rewrite.tree import bound_variables, map_inputs
+from omnigraph.query.variables import conjuncts, variables_of
 
 Predicates = tuple[ir.Expr, ...]
 
@@ -33,36 +32,10 @@ def push_predicates(root: Operator) -> Operator:
     """Push every filter of the tree as far down as its variables allow."""
     gathered: list[ir.Expr] = []
     while isinstance(root, Filter):
-        gathered[:0] = _parts(root.predicate)
+        gathered[:0] = conjuncts(root.predicate)
         root = root.input
     below = map_inputs(root, push_predicates)
     return _push(below, tuple(gathered)) if gathered else below
-
-
-def _parts(predicate: ir.Expr) -> Predicates:
-    if isinstance(predicate, ir.Logic) and predicate.operator is BinaryOperator.AND:
-        return predicate.operands
-    return (predicate,)
-
-
-def bound_variables(operator: Operator) -> frozenset[str]:
-    """The variables that rows of this operator bind."""
-    match operator:
-        case Scan():
-            return frozenset((operator.variable,))
-        case Outer():
-            return frozenset(operator.variables)
-        case Expand():
-            own = (operator.source, operator.target, operator.edge_variable)
-            return bound_variables(operator.input).union(name for name in own if name is not None)
-        case ShortestPath():
-            return bound_variables(operator.input) | {operator.path_variable}
-        case AntiJoin():
-            return bound_variables(operator.input)
-        case OptionalJoin():
-            return bound_variables(operator.input).union(operator.introduces)
-        case _:
-            return frozenset[str]().union(*map(bound_variables, inputs(operator)))
 
 
 def _push(operator: Operator, predicates: Predicates) -> Operator:
@@ -72,14 +45,14 @@ def _push(operator: Operator, predicates: Predicates) -> Operator:
             taken, rest = _split(predicates, lambda needed: needed <= {operator.variable})
             changed: Operator = replace(operator, predicate=_and(operator.predicate, taken))
         case Filter():
-            return _push(operator.input, (*_parts(operator.predicate), *predicates))
+            return _push(operator.input, (*conjuncts(operator.predicate), *predicates))
         case Expand():
             changed, rest = _push_into_expand(operator, predicates)
         case CrossJoin():
             left, rest = _split(predicates, _bound_by(operator.left))
             right, rest = _split(rest, _bound_by(operator.right))
             changed = CrossJoin(_push_some(operator.left, left), _push_some(operator.right, right))
-        case AntiJoin() | OptionalJoin() | ShortestPath():
+        case AntiJoin() | Mark() | OptionalJoin() | ShortestPath():
             below, rest = _split(predicates, _bound_by(operator.input))
             changed = replace(operator, input=_push_some(operator.input, below))
         case _:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import assert_never
 
@@ -14,6 +14,7 @@ from omnigraph.query.ir import (
     Expand,
     Filter,
     Group,
+    Mark,
     Operator,
     OptionalJoin,
     Outer,
@@ -24,6 +25,7 @@ from omnigraph.query.ir import (
     Slice,
     Sort,
     SortKey,
+    Stage,
     Union,
 )
 from omnigraph.query.variables import transform
@@ -38,10 +40,29 @@ def inputs(operator: Operator) -> tuple[Operator, ...]:
             return (operator.left, operator.right)
         case Union():
             return operator.inputs
-        case AntiJoin() | OptionalJoin():
+        case AntiJoin() | Mark() | OptionalJoin():
             return (operator.input, operator.inner)
         case _:
             return (operator.input,)
+
+
+def bound_inputs(operator: Operator) -> tuple[Operator, ...]:
+    """The operators directly below whose variables the rows have: those of a block or a former stage stay there."""
+    match operator:
+        case AntiJoin() | Mark():
+            return (operator.input,)
+        case Stage():
+            return ()
+        case _:
+            return inputs(operator)
+
+
+def stages_of(operator: Operator) -> Iterator[Stage]:
+    """The former stages of a tree, a shared one as often as it is used."""
+    if isinstance(operator, Stage):
+        yield operator
+    for below in inputs(operator):
+        yield from stages_of(below)
 
 
 def map_inputs(operator: Operator, change: Callable[[Operator], Operator]) -> Operator:
@@ -57,13 +78,38 @@ def map_inputs(operator: Operator, change: Callable[[Operator], Operator]) -> Op
             parts = tuple(map(change, operator.inputs))
             unchanged = all(new is old for new, old in zip(parts, operator.inputs, strict=True))
             return operator if unchanged else replace(operator, inputs=parts)
-        case AntiJoin() | OptionalJoin():
+        case AntiJoin() | Mark() | OptionalJoin():
             below, inner = change(operator.input), change(operator.inner)
             unchanged = below is operator.input and inner is operator.inner
             return operator if unchanged else replace(operator, input=below, inner=inner)
         case _:
             below = change(operator.input)
             return operator if below is operator.input else replace(operator, input=below)
+
+
+def bound_variables(operator: Operator) -> frozenset[str]:
+    """The variables that rows of this operator bind."""
+    match operator:
+        case Scan():
+            return frozenset((operator.variable,))
+        case Outer():
+            return frozenset(operator.variables)
+        case Expand():
+            own = (operator.source, operator.target, operator.edge_variable)
+            return bound_variables(operator.input).union(name for name in own if name is not None)
+        case ShortestPath():
+            return bound_variables(operator.input) | {operator.path_variable}
+        case AntiJoin():
+            return bound_variables(operator.input)
+        case Mark():
+            return bound_variables(operator.input) | {operator.variable}
+        case OptionalJoin():
+            return bound_variables(operator.input).union(operator.introduces)
+        case Stage():
+            entities = frozenset(item.variable for item in operator.entities)
+            return entities.union(item.variable for item in operator.values)
+        case _:
+            return frozenset[str]().union(*map(bound_variables, inputs(operator)))
 
 
 def expressions_of(operator: Operator) -> tuple[Expr, ...]:
@@ -81,7 +127,9 @@ def expressions_of(operator: Operator) -> tuple[Expr, ...]:
             return tuple(column.expression for column in operator.columns)
         case Sort():
             return tuple(key.expression for key in operator.keys)
-        case Outer() | ShortestPath() | CrossJoin() | AntiJoin() | OptionalJoin() | Distinct() | Slice() | Union():
+        case Outer() | ShortestPath() | CrossJoin() | AntiJoin() | Mark() | OptionalJoin() | Distinct() | Slice():
+            return ()
+        case Union() | Stage():
             return ()
         case _:
             assert_never(operator)

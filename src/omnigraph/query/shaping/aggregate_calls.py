@@ -6,7 +6,8 @@ from omnigraph.core.operators import AggregateFunction
 from omnigraph.lang import gq_ast as ast
 from omnigraph.query import expressions as ir
 from omnigraph.query.aggregates import AGGREGATES
-from omnigraph.query.scope import ANONYMOUS, Context, Scope, VariableKind
+from omnigraph.query.scope import Context, Scope, VariableKind
+from omnigraph.query.shaping.identity import match_identity
 from omnigraph.query.typecheck import Position, check_expression
 from omnigraph.query.types.calls import described
 
@@ -57,16 +58,9 @@ def _check_fraction(context: Context, node: ast.Aggregate) -> float | None:
 
 
 def _check_order(context: Context, scope: Scope, node: ast.Aggregate) -> tuple[ir.Expr, ...] | None:
-    """The order of the rows: the second argument, or the ids of all named entities by the names of variables."""
+    """The order of the rows: the second argument, or what identifies a row."""
     if node.second is None:
-        entities = (VariableKind.NODE, VariableKind.EDGE)
-        named = sorted(name for name, bound in scope.variables.items() if bound.kind in entities)
-        optional = {name for name in named if scope.variables[name].optional}
-        return tuple(
-            ir.EntityId(name, ir.OPTIONAL_TEXT if name in optional else ir.TEXT)
-            for name in named
-            if not name.startswith(ANONYMOUS)
-        )
+        return match_identity(scope)
     by = check_expression(context, scope, node.second, Position.RETURN)
     if by is None:
         return None

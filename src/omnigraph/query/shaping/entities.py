@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 from omnigraph.lang import gq_ast as ast
 from omnigraph.query import expressions as ir
 from omnigraph.query.ir import Column
-from omnigraph.query.scope import Context, Scope, VariableKind, entity_type, suggest_variable
-from omnigraph.schema.types import PropertyType
+from omnigraph.query.scope import Context, Scope, VariableKind, entity_type, report_gone, suggest_variable
 
 FIRST = "id"
 """The first field of every entity. No property has this name, so it also marks where an entity starts."""
@@ -22,11 +22,17 @@ def entity_columns(context: Context, scope: Scope, node: ast.PropertyAccess, nam
     properties = context.interfaces.get(node.variable.name)
     bound = scope.lookup(node.variable.name)
     if bound is None or bound.kind not in (VariableKind.NODE, VariableKind.EDGE):
-        if not scope.is_broken(node.variable.name):
+        if not scope.is_broken(node.variable.name) and not report_gone(context, bound, node.variable.span):
             hint = suggest_variable(context, scope, node.variable.name)
             context.error("T6", f"`${node.variable.name}` is no node or edge", node.variable.span, hint)
         return None
     text = ir.OPTIONAL_TEXT if bound.optional else ir.TEXT
+    if context.is_former:
+        # The later stage reads what it needs of the entity; of several types it must know which.
+        varies = node.variable.name in context.interfaces
+        kind = Column(name, ir.TypeName(bound.name, bound.type_name, text), TYPE)
+        identity = Column(name, ir.EntityId(bound.name, text), FIRST if varies else None)
+        return (identity, kind) if varies else (identity,)
     columns = [Column(name, ir.EntityId(bound.name, text, is_text=True), FIRST)]
     if bound.kind is VariableKind.EDGE:
         columns += [Column(name, ir.Property(bound.name, end, text), field) for end, field in ENDS]
@@ -40,7 +46,7 @@ def entity_columns(context: Context, scope: Scope, node: ast.PropertyAccess, nam
         type_ = property_.type
         if type_.is_blob or (properties is not None and property_.name not in properties):
             continue
-        held = PropertyType(type_.scalar, type_.is_list, type_.nullable or bound.optional, type_.dimension)
+        held = replace(type_, nullable=type_.nullable or bound.optional, enum_values=None)
         columns.append(Column(name, ir.Property(bound.name, property_.name, held), property_.name))
     return tuple(columns)
 

@@ -64,16 +64,16 @@ class _Returned:
             named = isinstance(node, ast.AliasRef) and projection.alias is not None
             if projection.expression == node or (named and projection.alias == getattr(node, "name", None)):
                 return ast.Variable(f"{_COLUMN}{place}", node.span)
-        if isinstance(node, ast.Variable | ast.PropertyAccess | ast.Aggregate) and self._is_read(node):
+        if isinstance(node, ast.Variable | ast.PropertyAccess | ast.Aggregate | ast.Exists) and self._is_read(node):
             self._failed = True
             message = "`having` can only read what is returned"
             self._context.error("T9", message, node.span, "add it to `return`")
             return node
         return ast.with_children(node, self._replace)
 
-    def _is_read(self, node: ast.Variable | ast.PropertyAccess | ast.Aggregate) -> bool:
-        """True for an aggregate and for a variable of the match; parameters and items of lists are values."""
-        if isinstance(node, ast.Aggregate):
+    def _is_read(self, node: ast.Variable | ast.PropertyAccess | ast.Aggregate | ast.Exists) -> bool:
+        """True for an aggregate, a block and a variable of the match; parameters and items of lists are values."""
+        if isinstance(node, ast.Aggregate | ast.Exists):
             return True
         variable = node if isinstance(node, ast.Variable) else node.variable
         return self._scope.lookup(variable.name) is not None

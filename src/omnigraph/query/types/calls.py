@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Final
 
 from omnigraph.core.functions import ScalarFunction
@@ -11,7 +12,8 @@ from omnigraph.lang import gq_ast as ast
 from omnigraph.query import expressions as ir
 from omnigraph.query.scope import Context
 from omnigraph.query.types.one_type import common_type, converted, is_null
-from omnigraph.query.types.rules import PATTERN, RULES, Kind
+from omnigraph.query.types.rule_kinds import PATTERN, Kind, Nulls
+from omnigraph.query.types.rules import RULES
 from omnigraph.schema.patterns import pattern_problem
 from omnigraph.schema.types import PropertyType
 
@@ -59,7 +61,7 @@ def call(
         if alike is None:
             return None
         computed = alike
-    elif any(map(is_null, computed)):
+    elif rule.nulls is not Nulls.OWN and any(map(is_null, computed)):
         context.error("T29", f"`{name}` of null is always null", at.span)
         return None
     return ir.Call(function, tuple(computed), rule.gives(computed))
@@ -67,7 +69,7 @@ def call(
 
 def _computed(kind: Kind, argument: ir.Expr) -> PropertyType:
     """The type that a function computes with."""
-    return PropertyType(kind.computed(argument.type), argument.type.is_list)
+    return replace(kind.computed(argument.type), is_list=argument.type.is_list)
 
 
 def as_common(context: Context, values: Sequence[ir.Expr], at: ast.Expr, what: str) -> list[ir.Expr] | None:
@@ -118,10 +120,38 @@ def _hint(kind: Kind, argument: ir.Expr) -> str | None:
 
 
 def item(context: Context, node: ast.Index, check: Check) -> ir.Expr | None:
-    """``list[index]``."""
+    """``list[index]``, or a step into a JSON value."""
     nodes = (node.operand, node.index)
     arguments = check_values(nodes, check)
-    return None if arguments is None else call(context, ScalarFunction.ITEM, arguments, nodes, node)
+    if arguments is None:
+        return None
+    if arguments[0].type.is_json:
+        return step_into(context, arguments[0], arguments[1], nodes, node)
+    return call(context, ScalarFunction.ITEM, arguments, nodes, node)
+
+
+def step_into(
+    context: Context, value: ir.Expr, step: ir.Expr, nodes: tuple[ast.Expr, ast.Expr], at: ast.Expr
+) -> ir.Expr | None:
+    """A member or an item of a JSON value; the steps of a path are arguments of one call."""
+    made = call(context, ScalarFunction.JSON_AT, (value, step), nodes, at)
+    is_path = isinstance(value, ir.Call) and value.function is ScalarFunction.JSON_AT
+    if is_path and isinstance(value, ir.Call) and isinstance(made, ir.Call):
+        return ir.Call(made.function, (*value.arguments, *made.arguments[1:]), made.type)
+    return made
+
+
+def member(context: Context, node: ast.Member, check: Check) -> ir.Expr | None:
+    """``json.name``."""
+    value = check(node.operand)
+    if value is None:
+        return None
+    if not value.type.is_json:
+        message = f"`.{node.name.text}` reads a member of a Json value, not of {described(value)}"
+        context.error("T6", message, node.name.span)
+        return None
+    step = ir.Constant(node.name.text, ir.TEXT)
+    return step_into(context, value, step, (node.operand, node.operand), node)
 
 
 def part(context: Context, node: ast.Slice, check: Check) -> ir.Expr | None:

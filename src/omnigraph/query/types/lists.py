@@ -7,6 +7,7 @@ from omnigraph.lang import gq_ast as ast
 from omnigraph.query import expressions as ir
 from omnigraph.query.scope import UNCODED, Context
 from omnigraph.query.types.calls import Check, described, is_node
+from omnigraph.query.types.one_type import common_type, converted
 from omnigraph.schema.types import PropertyType
 
 
@@ -28,6 +29,8 @@ def check_list(context: Context, node: ast.ListLiteral, check: Check) -> ir.Expr
             context.error(UNCODED, message, item.span)
             return None
         items.append(checked)
+    if any(item.type.digits is not None for item in items):
+        return _decimal_list(context, node, items)
     scalar = _list_scalar(items)
     if scalar is None:
         context.error(UNCODED, "no number type can hold every item of this list", node.span, "use one number type")
@@ -37,6 +40,18 @@ def check_list(context: Context, node: ast.ListLiteral, check: Check) -> ir.Expr
         values = (item.value for item in items if isinstance(item, ir.Constant))
         return ir.Constant(tuple(float(v) if scalar.is_float and isinstance(v, int) else v for v in values), type_)
     return ir.ListOf(tuple(items), type_)
+
+
+def _decimal_list(context: Context, node: ast.ListLiteral, items: list[ir.Expr]) -> ir.Expr | None:
+    """A list with decimals: every item is one of the same digits."""
+    type_ = common_type(items)
+    if type_ is None or type_.digits is None:
+        context.error(UNCODED, "no Decimal can hold every item of this list", node.span, "use one number type")
+        return None
+    made = [converted(item, type_) for item in items]
+    listed = PropertyType(Scalar.DECIMAL, is_list=True, digits=type_.digits)
+    constants = [item.value for item in made if isinstance(item, ir.Constant)]
+    return ir.Constant(tuple(constants), listed) if len(constants) == len(made) else ir.ListOf(tuple(made), listed)
 
 
 def _list_scalar(items: list[ir.Expr]) -> Scalar | None:

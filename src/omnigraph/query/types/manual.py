@@ -6,7 +6,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final
 
-from omnigraph.query.types.rules import RULES, Group, Nulls
+from omnigraph.query.types.rule_kinds import Group, Nulls
+from omnigraph.query.types.rules import RULES
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,6 +47,23 @@ FORMS: Final = (
         "the start of a Date, or the time of a text",
         ('datetime(date("2024-05-31"))', '"2024-05-31T00:00:00.000Z"'),
         Nulls.DOMAIN,
+    ),
+    Entry(
+        Group.TIME,
+        "time(x)",
+        "the time of day of a DateTime, or of a text",
+        ('time("12:30")', '"12:30:00.000"'),
+        Nulls.DOMAIN,
+    ),
+    Entry(
+        Group.TEXT,
+        "uuid(text)",
+        "a Uuid",
+        ('uuid("{00000000-0000-0000-0000-00000000000A}")', '"00000000-0000-0000-0000-00000000000a"'),
+        Nulls.DOMAIN,
+    ),
+    Entry(
+        Group.NUMBER, 'decimal("12.30")', "a Decimal with the digits that are written", ('decimal("0.10")', '"0.10"')
     ),
     Entry(
         Group.TIME,

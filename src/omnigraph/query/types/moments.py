@@ -1,7 +1,7 @@
 """Arithmetic of dates (T7): ``date + duration(...)``, ``date - duration(...)``, and the difference of two dates.
 
-A duration is not a value of its own: it stands beside ``+`` or ``-``. Its years and months are added by the calendar,
-the rest as days or milliseconds.
+Beside a date the years and months of ``duration(...)`` are added by the calendar, the rest as days or milliseconds.
+Alone it is a Duration, a length of time, which has no years and months.
 """
 
 from __future__ import annotations
@@ -12,11 +12,13 @@ from typing import Final
 from omnigraph.core.functions import ScalarFunction
 from omnigraph.core.operators import BinaryOperator
 from omnigraph.core.scalars import Scalar
-from omnigraph.core.temporal import MILLISECONDS_PER_DAY, parse_duration
+from omnigraph.core.temporal import MILLISECONDS_PER_DAY, is_length, parse_duration
 from omnigraph.lang import gq_ast as ast
 from omnigraph.query import expressions as ir
 from omnigraph.query.scope import Context
 from omnigraph.query.types.calls import Check, call, described
+from omnigraph.query.types.durations import as_length
+from omnigraph.query.types.forms import check_cast
 from omnigraph.query.types.one_type import converted
 from omnigraph.schema.types import PropertyType
 
@@ -40,29 +42,36 @@ def is_duration(node: ast.Expr) -> bool:
     return isinstance(node, ast.Call) and node.function == "duration"
 
 
-def refuse_duration(context: Context, node: ast.Call) -> None:
-    """Report a duration that stands alone."""
-    hint = 'write `$x.day + duration("P7D")`; the difference of two dates is a number: `$x.day - $y.day`'
-    context.error("T7", "a duration is added to or subtracted from a Date or DateTime", node.span, hint)
-
-
-def check_shift(context: Context, node: ast.Binary, check: Check) -> ir.Expr | None:
-    """A sum or difference with a duration on one side."""
-    is_sum = node.operator is BinaryOperator.ADD
-    duration, other = (node.right, node.left) if is_duration(node.right) else (node.left, node.right)
-    assert isinstance(duration, ast.Call)
-    if is_duration(other) or (not is_sum and duration is node.left) or node.operator not in _SIGNS:
-        refuse_duration(context, duration)
+def check_duration(context: Context, node: ast.Call, check: Check) -> ir.Expr | None:
+    """``duration(...)`` as a value: a Duration."""
+    if len(node.arguments) == 1 and not isinstance(node.arguments[0], ast.Literal):
+        operand = check(node.arguments[0])
+        return None if operand is None else check_cast(context, operand, PropertyType(Scalar.DURATION), node)
+    amounts = _amounts(context, node, check)
+    if amounts is None:
         return None
-    moment = check(other)
+    months, milliseconds = amounts
+    if months is not None:
+        hint = 'add it to a date: `$x.day + duration("P1M")`'
+        context.error("T7", "a Duration has no months and years, because they differ in length", node.span, hint)
+        return None
+    if isinstance(milliseconds, ir.Constant) and not is_length(int(str(milliseconds.value))):
+        context.error("T3", "the duration is longer than a Duration can be", node.span)
+        return None
+    return as_length(ir.Constant(0, ir.INTEGER) if milliseconds is None else milliseconds)
+
+
+def check_shift(
+    context: Context, node: ast.Binary, moment: ir.Expr, duration: ast.Call, check: Check
+) -> ir.Expr | None:
+    """A sum or difference of a Date or DateTime and ``duration(...)``."""
+    other = node.left if duration is node.right else node.right
+    if node.operator not in _SIGNS or (node.operator is BinaryOperator.SUBTRACT and duration is node.left):
+        message = "a duration is added to or subtracted from a Date or DateTime"
+        context.error("T7", message, duration.span, 'write `$x.day + duration("P7D")`')
+        return None
     amounts = _amounts(context, duration, check)
-    if moment is None or amounts is None:
-        return None
-    if not moment.type.scalar.is_temporal or moment.type.is_list:
-        message = f"a duration is added to a Date or DateTime, not to {described(moment)}"
-        context.error("T7", message, other.span)
-        return None
-    return _shifted(context, moment, amounts, _SIGNS[node.operator], duration, other)
+    return None if amounts is None else _shifted(context, moment, amounts, _SIGNS[node.operator], duration, other)
 
 
 _SIGNS: Final = {BinaryOperator.ADD: 1, BinaryOperator.SUBTRACT: -1}

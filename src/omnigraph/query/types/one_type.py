@@ -9,11 +9,16 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import replace
+from decimal import Decimal
 
+from omnigraph.core.decimals import Digits, common_digits, fitted
 from omnigraph.core.numbers import round_float
 from omnigraph.core.scalars import INTEGER_RANGES, Scalar
 from omnigraph.query import expressions as ir
+from omnigraph.query.types.literals import as_json, digits_of
 from omnigraph.schema.types import PropertyType
+
+_NUMBER = int | float | Decimal
 
 
 def common_type(values: Sequence[ir.Expr]) -> PropertyType | None:
@@ -25,12 +30,31 @@ def common_type(values: Sequence[ir.Expr]) -> PropertyType | None:
     first = typed[0].type
     if any(value.type.is_list != first.is_list or value.type.dimension != first.dimension for value in typed):
         return None
+    if any(value.type.is_json for value in typed):
+        return PropertyType(Scalar.JSON, nullable=nullable)
+    if any(value.type.digits for value in typed):
+        return _common_decimal(typed, nullable=nullable)
     scalar = _common_scalar(typed)
     if scalar is None or first.is_blob:
         return None
     enums = {value.type.enum_values for value in typed}
     values_of_enum = first.enum_values if len(enums) == 1 else None
     return PropertyType(scalar, first.is_list, nullable, first.dimension, values_of_enum)
+
+
+def _common_decimal(values: Sequence[ir.Expr], *, nullable: bool) -> PropertyType | None:
+    """The decimal that holds all values; F64 if one of them is a float and no literal."""
+    if not all(value.type.scalar.is_numeric for value in values):
+        return None
+    if any(value.type.scalar.is_float and not isinstance(value, ir.Constant) for value in values):
+        is_list = values[0].type.is_list
+        return None if is_list else PropertyType(Scalar.F64, nullable=nullable)
+    digits: Digits | None = digits_of(values[0])
+    for value in values[1:]:
+        digits = None if digits is None else common_digits(digits, digits_of(value))
+    if digits is None or (values[0].type.is_list and any(value.type.digits != digits for value in values)):
+        return None
+    return PropertyType(Scalar.DECIMAL, values[0].type.is_list, nullable, digits=digits)
 
 
 def is_null(value: ir.Expr) -> bool:
@@ -82,9 +106,13 @@ def converted(value: ir.Expr, wanted: PropertyType) -> ir.Expr:
     """A value in a type that holds it."""
     if is_null(value):
         return ir.Constant(None, replace(wanted, nullable=True))
-    if value.type.scalar is wanted.scalar:
+    if wanted.is_json:
+        return as_json(value)
+    if value.type.scalar is wanted.scalar and value.type.digits == wanted.digits:
         return value
+    if wanted.digits is not None and isinstance(value, ir.Constant) and isinstance(value.value, _NUMBER):
+        return ir.Constant(fitted(value.value, wanted.digits), replace(wanted, nullable=False))
     if isinstance(value, ir.Constant) and isinstance(value.value, int | float):
         number = round_float(value.value, wanted.scalar) if wanted.scalar.is_float else value.value
         return ir.Constant(number, PropertyType(wanted.scalar))
-    return ir.Cast(value, PropertyType(wanted.scalar, value.type.is_list, value.type.nullable))
+    return ir.Cast(value, replace(wanted, is_list=value.type.is_list, nullable=value.type.nullable, enum_values=None))

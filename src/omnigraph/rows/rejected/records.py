@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import base64
 import math
-from datetime import date, datetime, time
+from datetime import date, datetime, time, timedelta
 from typing import Any
 
 import pyarrow as pa
 
 from omnigraph.core.python_values import plain_value
+from omnigraph.core.temporal import format_duration, timedelta_to_milliseconds
 from omnigraph.rows.arrow_types import ID, Entity
 from omnigraph.rows.ends.references import UNRESOLVED
 from omnigraph.rows.json_values import MANAGED_BLOB
@@ -63,6 +64,8 @@ def json_form(value: object) -> object:
             return {str(key): json_form(item) for key, item in value.items()}
         case datetime() | date() | time():
             return value.isoformat()
+        case timedelta():
+            return format_duration(timedelta_to_milliseconds(value))
         case None | bool() | int() | str():
             return value
         case float() if math.isfinite(value):

@@ -65,7 +65,7 @@ def answer_at_once(call: Call, read: Read) -> Reply | None:
 
 
 def is_small_read(call: Call, read: Read, compiles: bool) -> bool | None:
-    """True if a run of the query in this process would let it be answered at once from then on."""
+    """True if a run of the query in this process would let it be answered immediately from then on."""
     target = read.target
     if target.branch is None or read.with_entities or wants_arrow(call.headers):
         return False

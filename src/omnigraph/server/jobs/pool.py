@@ -41,15 +41,22 @@ Work = Callable[[Progress], dict[str, Any]]
 class Jobs:
     """The jobs of all graphs. Threads are started with the first job, and do not keep the process alive."""
 
-    def __init__(self, clock: Clock | None = None, ids: IdSource | None = None, threads: int = THREADS) -> None:
+    def __init__(
+        self,
+        clock: Clock | None = None,
+        ids: IdSource | None = None,
+        threads: int = THREADS,
+        kept_max: int = KEPT_MAX,
+    ) -> None:
         self._clock = clock or SystemClock()
         self._ids = ids or UlidSource(self._clock)
         self._threads = threads
+        self._kept_max = kept_max
         self._started = 0
         self._waiting: queue.SimpleQueue[tuple[Job, Work]] = queue.SimpleQueue()
         self._known: OrderedDict[str, Job] = OrderedDict()
         self._records: dict[str, JobRecords] = {}
-        self._recovered: Lru[str, JobFacts] = Lru(KEPT_MAX)
+        self._recovered: Lru[str, JobFacts] = Lru(kept_max)
         """Jobs of earlier servers that have ended."""
         self._keys: dict[tuple[str, str], str] = {}
         self._lock = threading.Lock()
@@ -97,7 +104,7 @@ class Jobs:
                 self._known.pop(facts.id, None)
             raise
         if is_first:
-            forgotten.setdefault(graph_id, []).extend(self._records[graph_id].ids()[KEPT_MAX:])
+            forgotten.setdefault(graph_id, []).extend(self._records[graph_id].ids()[self._kept_max :])
         for name, ids in forgotten.items():
             self._records[name].delete(ids)
         with self._lock:
@@ -150,7 +157,7 @@ class Jobs:
         """Forget the oldest jobs that have ended; returns their ids by graph."""
         ended = [job.facts for job in self._known.values() if job.facts.state.is_final]
         forgotten: dict[str, list[str]] = {}
-        for facts in ended[: max(0, len(self._known) - KEPT_MAX)]:
+        for facts in ended[: max(0, len(self._known) - self._kept_max)]:
             del self._known[facts.id]
             forgotten.setdefault(facts.graph_id, []).append(facts.id)
         self._keys = {name: job_id for name, job_id in self._keys.items() if job_id in self._known}
@@ -178,7 +185,7 @@ class Jobs:
             del job, work
 
     def _say_seen(self) -> None:
-        """Say now and then, in the records of open jobs, that their process runs: servers elsewhere cannot look."""
+        """Note periodically in the records of open jobs that their process runs: other servers cannot look."""
         pause = threading.Event()
         while not pause.wait(SEEN_SECONDS):
             with self._lock:

@@ -24,7 +24,9 @@ _ARROW = "spark.sql.execution.arrow.pyspark.enabled"
 _LOOPBACK = "127.0.0.1"
 _REMOTE = "spark.remote"
 _JAVA_OPTIONS = "spark.driver.extraJavaOptions"
-_QUIET = f"-Dlog4j2.configurationFile={Path(__file__).with_name('log4j2.properties').as_uri()}"
+_SUBMITTED = "PYSPARK_GATEWAY_PORT"
+"""Set by ``spark-submit`` for the driver: a JVM with the settings of the cluster is running already."""
+_LOGGING = Path(__file__).with_name("log4j2.properties")
 """Suppresses Spark's banner and warnings about the machine: failures reach the caller as errors."""
 
 _SETTINGS = {
@@ -50,8 +52,9 @@ def session(
 ) -> SparkSession:
     """The active session, or a new local one. ``config`` extends or overrides the default settings.
 
-    Starts a JVM, which takes some seconds. With ``SPARK_REMOTE`` in the environment, or ``spark.remote`` in ``config``,
-    the session belongs to that Spark Connect server instead; ``cores`` and ``memory`` then have no effect.
+    Starts a JVM, which takes some seconds. In a job of ``spark-submit`` the session is that of the job, and with
+    ``SPARK_REMOTE`` in the environment, or ``spark.remote`` in ``config``, one of that Spark Connect server; ``cores``
+    and ``memory`` then have no effect.
     """
     _require_packages()
     from pyspark.sql import SparkSession
@@ -62,6 +65,8 @@ def session(
     remote = (config or {}).get(_REMOTE) or os.environ.get("SPARK_REMOTE")
     if remote:
         return connect(remote, app_name, config)
+    if _SUBMITTED in os.environ:
+        return _started({_ARROW: "true", **(config or {})}, app_name)
     number = cores or os.cpu_count() or 1
     settings = {
         **_SETTINGS,
@@ -70,17 +75,25 @@ def session(
         "spark.sql.shuffle.partitions": str(2 * number),
         **(config or {}),
     }
-    settings[_JAVA_OPTIONS] = f"{_QUIET} {settings.get(_JAVA_OPTIONS, '')}".rstrip()
+    # A package in a zip file has no files that the JVM could read.
+    quiet = f"-Dlog4j2.configurationFile={_LOGGING.as_uri()} " if _LOGGING.exists() else ""
+    settings[_JAVA_OPTIONS] = f"{quiet}{settings.get(_JAVA_OPTIONS, '')}".rstrip()
+    with java_home() as home, _starting(home):
+        return _started(settings, app_name)
+
+
+def _started(settings: Mapping[str, str], app_name: str) -> SparkSession:
+    from pyspark.sql import SparkSession
+
     builder = SparkSession.builder.appName(app_name)
     for name, value in settings.items():
         builder = builder.config(name, value)
-    with java_home() as home, _starting(home):
-        try:
-            started = builder.getOrCreate()
-        except Exception as error:
-            raise SparkUnavailable(
-                f"Spark did not start: {error}", hint="see the output of the JVM on standard error"
-            ) from error
+    try:
+        started = builder.getOrCreate()
+    except Exception as error:
+        raise SparkUnavailable(
+            f"Spark did not start: {error}", hint="see the output of the JVM on standard error"
+        ) from error
     for prepare in _AT_START:
         prepare(started)
     return started

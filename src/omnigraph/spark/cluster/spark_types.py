@@ -1,6 +1,7 @@
 """Conversion of column types and batches to Spark's types.
 
-Spark has no unsigned integers and no fixed-size lists: integers are widened, and lists become ordinary arrays.
+Spark has no unsigned integers and no fixed-size lists: integers are widened, and lists become ordinary arrays. Times of
+day, UUIDs and JSON values are texts.
 """
 
 from __future__ import annotations
@@ -10,9 +11,11 @@ from typing import TYPE_CHECKING, Any, Final
 
 import pyarrow as pa
 
+from omnigraph.core.decimals import DIGITS_MAX
 from omnigraph.core.scalars import Scalar
+from omnigraph.core.temporal import parse_time
 from omnigraph.errors import UsageError
-from omnigraph.rows.arrow_types import Entity, table_schema
+from omnigraph.rows.arrow_types import Entity, column_type, table_schema
 from omnigraph.schema.types import PropertyType
 from omnigraph.spark.cluster import limits
 
@@ -34,6 +37,12 @@ SPARK_TYPES: Final[dict[Scalar, Callable[[Any], DataType]]] = {
     Scalar.DATETIME: lambda types: types.TimestampType(),
     Scalar.DATE: lambda types: types.DateType(),
     Scalar.VECTOR: lambda types: types.FloatType(),
+    Scalar.DECIMAL: lambda types: types.DecimalType(DIGITS_MAX, 0),
+    # A text, HH:MM:SS.mmm: Spark's own type of times of day must be enabled by a setting of the session.
+    Scalar.TIME: lambda types: types.StringType(),
+    Scalar.DURATION: lambda types: types.DayTimeIntervalType(),
+    Scalar.UUID: lambda types: types.StringType(),
+    Scalar.JSON: lambda types: types.StringType(),
 }
 """The Spark type of a single value, given ``pyspark.sql.types``, which is imported only when it is used."""
 
@@ -64,7 +73,7 @@ def spark_type(type_: PropertyType) -> DataType:
     """The Spark type of a property."""
     from pyspark.sql import types
 
-    scalar = SPARK_TYPES[type_.scalar](types)
+    scalar = SPARK_TYPES[type_.scalar](types) if type_.digits is None else types.DecimalType(*type_.digits)
     if type_.is_vector:
         return types.ArrayType(scalar, containsNull=False)
     return types.ArrayType(scalar, containsNull=True) if type_.is_list else scalar
@@ -97,10 +106,23 @@ def arrow_type(kind: DataType) -> pa.DataType:
         t.FloatType: pa.float32(),
         t.DoubleType: pa.float64(),
         t.DateType: pa.date32(),
+        t.DayTimeIntervalType: pa.duration("us"),
     }
     if type(kind) not in plain:
         raise UsageError(f"unsupported column type {kind.simpleString()}", hint="omit the schema: it is inferred")
     return plain[type(kind)]
+
+
+def from_spark(array: pa.Array, type_: PropertyType) -> pa.Array:
+    """A column of Spark in the type of a property's column."""
+    if type_.scalar is not Scalar.TIME:
+        return array.cast(column_type(type_))
+    if type_.is_list:
+        items = from_spark(array.values, type_.item)
+        return pa.ListArray.from_arrays(array.offsets, items, mask=array.is_null())
+    encoded = array.dictionary_encode()
+    numbers = pa.array(map(parse_time, encoded.dictionary.to_pylist()), pa.int32())
+    return numbers.take(encoded.indices).cast(column_type(type_))
 
 
 def cast_for_spark(batch: pa.RecordBatch, schema: pa.Schema) -> pa.RecordBatch:

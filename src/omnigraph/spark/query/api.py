@@ -24,12 +24,11 @@ from omnigraph.exec.shape.result_rows import ResultRows
 from omnigraph.manifest.layout import MAIN
 from omnigraph.query.ir import QueryIR
 from omnigraph.query.shaping.entities import result_columns
-from omnigraph.rows.arrow_types import column_type
 from omnigraph.spark.cluster.session import check_session, session
+from omnigraph.spark.cluster.spark_types import from_spark
 from omnigraph.spark.cluster.tasks import translated_jobs
 from omnigraph.spark.query.bound_rows import Names
 from omnigraph.spark.query.multiplicity import TOO_MANY
-from omnigraph.spark.query.operators import RowOperators
 from omnigraph.spark.query.rankings import with_computed
 from omnigraph.spark.query.shaping import ShapeOperators
 from omnigraph.spark.query.tables import QueryTables
@@ -95,10 +94,13 @@ def query_rows(query: QueryIR, view: GraphView, budget: Budget, spark: SparkSess
     running = session() if spark is None else check_session(spark)
     with _watched(running, budget), translated_jobs(), _raised():
         table = _planned(query, view, running).toArrow()
-    types = [column_type(item.expression.type) for item in query.columns]
-    cast = [column.cast(type_).combine_chunks() for column, type_ in zip(table.columns, types, strict=True)]
+    cast = [
+        from_spark(column.combine_chunks(), item.expression.type)
+        for column, item in zip(table.columns, query.columns, strict=True)
+    ]
     schema = result_schema(query.columns)
-    rows = pa.Table.from_arrays(nested(query.columns, cast), schema=schema)
+    made = [column.cast(field.type) for column, field in zip(nested(query.columns, cast), schema, strict=True)]
+    rows = pa.Table.from_arrays(made, schema=schema)
 
     def read(start: int, stop: int) -> list[pa.Array]:
         return [column.combine_chunks() for column in rows.slice(start, stop - start).columns]
@@ -109,7 +111,7 @@ def query_rows(query: QueryIR, view: GraphView, budget: Budget, spark: SparkSess
 def _planned(query: QueryIR, view: GraphView, spark: SparkSession) -> DataFrame:
     root, computed = with_computed(query.root)
     tables = QueryTables(spark, view, Names(), computed, dict(node_variables(root)))
-    return ShapeOperators(RowOperators(tables)).result(root, query.columns)
+    return ShapeOperators(tables, root).result(root, query.columns)
 
 
 @contextmanager

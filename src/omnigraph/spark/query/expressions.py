@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from datetime import timedelta
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any, Final
 
+from omnigraph.core.decimals import fitted
 from omnigraph.core.operators import BinaryOperator, Quantifier
 from omnigraph.core.scalars import INTEGER_RANGES, Scalar
+from omnigraph.core.temporal import format_time
 from omnigraph.query import expressions as ir
 from omnigraph.query.variables import transform, walk, with_children
 from omnigraph.rows.arrow_types import ID
@@ -48,12 +51,14 @@ def column(expression: ir.Expr, rows: BoundRows) -> Column:
             return _type_name(expression, rows)
         case ir.Item():
             return rows.column(ITEM, expression.variable)
-        case ir.PathValue():
+        case ir.Computed():
             return rows.column(expression.variable, expression.part.value)
         case ir.ScoreColumn():
             return rows.column(SCORE, str(expression.number))
         case ir.Output():
             return rows.column(OUTPUT, str(expression.position))
+        case ir.Compare() if needs_python(expression):
+            return _in_python(expression, rows)
         case ir.Compare():
             return compare(expression.operator, _value(expression.left, rows), _value(expression.right, rows))
         case ir.Logic():
@@ -69,6 +74,8 @@ def column(expression: ir.Expr, rows: BoundRows) -> Column:
         case ir.IsNull():
             operand = column(expression.operand, rows)
             return operand.isNotNull() if expression.negated else operand.isNull()
+        case ir.Arithmetic() if needs_python(expression):
+            return _in_python(expression, rows)
         case ir.Arithmetic():
             left, right = _value(expression.left, rows), _value(expression.right, rows)
             return arithmetic(expression.operator, left, right, expression.type.scalar)
@@ -121,6 +128,11 @@ LITERALS: Final[dict[Scalar, Callable[[Any, Any], Column]]] = {
     Scalar.F64: lambda f, number: f.lit(float(number)),
     Scalar.DATETIME: lambda f, milliseconds: f.timestamp_millis(f.lit(milliseconds).cast("long")),
     Scalar.DATE: lambda f, days: f.date_from_unix_date(f.lit(days)),
+    Scalar.DECIMAL: lambda f, number: f.lit(number),
+    Scalar.TIME: lambda f, milliseconds: f.lit(format_time(milliseconds)),
+    Scalar.DURATION: lambda f, milliseconds: f.lit(timedelta(milliseconds=milliseconds)),
+    Scalar.UUID: lambda f, text: f.lit(text),
+    Scalar.JSON: lambda f, text: f.lit(text),
 }
 """A value that is not null as a Spark column, given ``pyspark.sql.functions`` and the value, before the cast to its
 type; for every scalar but a vector."""
@@ -132,13 +144,16 @@ def _native(expression: ir.Call | ir.Cast | ir.Quantified, rows: BoundRows) -> C
     if isinstance(expression, ir.Cast):
         cast, operand = native_cast(expression), expression.operand
         assert cast is not None
-        return cast(column(operand, rows), operand.type.scalar, expression.type.scalar)
+        return cast(column(operand, rows), operand.type, expression.type)
     make = EXPRESSIONS[expression.function]
     assert make is not None
     return make(expression, [column(argument, rows) for argument in expression.arguments])
 
 
-def _in_python(expression: ir.Call | ir.Cast | ir.Quantified, rows: BoundRows) -> Column:
+InPython = ir.Call | ir.Cast | ir.Quantified | ir.Arithmetic | ir.Compare
+
+
+def _in_python(expression: InPython, rows: BoundRows) -> Column:
     """Arguments stay Spark's, because they may raise: its errors reach the driver typed. A constant stays one, and a
     quantifier takes what its predicate reads."""
     inputs: dict[ir.Expr, ir.Property] = {}
@@ -149,7 +164,7 @@ def _in_python(expression: ir.Call | ir.Cast | ir.Quantified, rows: BoundRows) -
         return inputs.setdefault(part, ir.Property(INPUT, str(len(inputs)), part.type))
 
     def read(part: ir.Expr) -> ir.Expr:
-        return given(part) if isinstance(part, ir.Property | ir.EntityId | ir.TypeName | ir.PathValue) else part
+        return given(part) if isinstance(part, ir.Property | ir.EntityId | ir.TypeName | ir.Computed) else part
 
     if isinstance(expression, ir.Quantified):
         predicate = transform(expression.predicate, read)
@@ -230,13 +245,27 @@ def _comparable(values: list[ir.ConstantValue], held: PropertyType, wanted: Prop
     scalar = wanted.scalar
     if not scalar.is_numeric:
         return [_scalar(value, wanted) for value in values] if held.scalar is scalar else []
-    numbers = [value for value in values if isinstance(value, int | float)]
+    if wanted.digits is not None:
+        exact = [Decimal(value) for value in values if isinstance(value, int | float | Decimal)]
+        fitting = [fitted(number, wanted.digits) for number in exact]
+        return [_scalar(number, wanted) for number in fitting if number is not None]
+    found = (_number(value) for value in values if isinstance(value, int | float | Decimal))
+    numbers = [number for number in found if number is not None]
     if scalar.is_float:
-        exact = [float(number) for number in numbers if float(number) == number]
-        return [_scalar(number, PropertyType(Scalar.F64)) for number in exact]
+        floats = [float(number) for number in numbers if float(number) == number]
+        return [_scalar(number, PropertyType(Scalar.F64)) for number in floats]
     low, high = INTEGER_RANGES[scalar]
     whole = [int(number) for number in numbers if number == int(number)]
     return [_scalar(number, wanted) for number in whole if low <= number <= high]
+
+
+def _number(value: int | float | Decimal) -> int | float | None:
+    """A constant as an integer or float that equals it; None if there is none."""
+    if not isinstance(value, Decimal):
+        return value
+    if value == value.to_integral_value():
+        return int(value)
+    return float(value) if Decimal(float(value)) == value else None
 
 
 def _list_holds(expression: ir.Member, rows: BoundRows) -> Column:

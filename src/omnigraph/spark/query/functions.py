@@ -387,5 +387,14 @@ EXPRESSIONS: Final[Mapping[ScalarFunction, Make | None]] = {
     F.SLICE: _part,
     F.COALESCE: _coalesce,
     F.NULLIF: _nullif,
+    F.ADD_DURATIONS: None,
+    F.SCALE_DURATION: None,
+    F.ADD_TO_TIME: None,
+    F.JSON: None,
+    F.JSON_AT: None,
+    F.JSON_SIZE: None,
+    F.JSON_CONTAINS: None,
+    F.JSON_ORDER: None,
+    F.JSON_SET: None,
 }
 """One row per function; ``query/types/rules.py`` describes the functions."""

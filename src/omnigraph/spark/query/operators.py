@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
+from omnigraph.query import expressions as ir
 from omnigraph.query.ir import (
     ONE_HOP,
     AntiJoin,
     CrossJoin,
     Expand,
     Filter,
+    Mark,
     Operator,
     OptionalJoin,
     Outer,
@@ -20,6 +22,7 @@ from omnigraph.query.ir import (
     ShortestPath,
     Slice,
     Sort,
+    Stage,
     Union,
 )
 from omnigraph.query.liveness import (
@@ -31,6 +34,7 @@ from omnigraph.query.liveness import (
     near_variable,
     outer_variables,
 )
+from omnigraph.rows.arrow_types import ID
 from omnigraph.spark.query.bound_rows import BoundRows
 from omnigraph.spark.query.expressions import column
 from omnigraph.spark.query.multiplicity import product
@@ -41,7 +45,7 @@ from omnigraph.spark.query.tables import QueryTables
 from omnigraph.spark.query.traversal import Follower, is_whole
 
 if TYPE_CHECKING:
-    from pyspark.sql import Column
+    from pyspark.sql import Column, DataFrame
 
 
 @dataclass
@@ -49,6 +53,8 @@ class RowOperators:
     """Compiles the operators below the projection of one bound query to frames."""
 
     tables: QueryTables
+    former: Callable[[Stage], DataFrame]
+    """The result rows of a former stage, in columns by position."""
     _outer: list[BoundRows] = field(default_factory=list)
     """Distinct rows of the enclosing blocks during compilation, innermost last."""
 
@@ -74,6 +80,8 @@ class RowOperators:
                 return rows.over(rows.frame.where(column(operator.predicate, rows)))
             case AntiJoin():
                 return self._without(operator, demand)
+            case Mark():
+                return self._marked(operator, demand)
             case OptionalJoin():
                 return self._with_optional(operator, demand)
             case Score():
@@ -85,12 +93,14 @@ class RowOperators:
             case Slice():
                 rows = self._input(operator, demand)
                 return rows.over(sliced(operator, rows.frame))
+            case Stage():
+                return self._stage(operator)
             case _:
                 raise AssertionError(f"{type(operator).__name__} does not give rows")
 
     def _input(self, operator: Operator, demand: Demand) -> BoundRows:
         """The rows of the input operator."""
-        assert not isinstance(operator, Scan | Outer | CrossJoin | Union)
+        assert not isinstance(operator, Scan | Outer | CrossJoin | Union | Stage)
         return self.rows(operator.input, input_demand(operator, demand))
 
     def _expand(self, operator: Expand, demand: Demand) -> BoundRows:
@@ -140,20 +150,58 @@ class RowOperators:
         optional, carried = left.optional | right.optional, left.carried + right.carried
         return BoundRows(frame, {**left.attributes, **right.attributes}, multiplicity, optional, carried)
 
+    def _stage(self, operator: Stage) -> BoundRows:
+        """The rows of a former stage: entities are joined with their tables for what is read of them."""
+        from pyspark.sql import functions as f
+
+        source = self.former(operator)
+        names = {place: self.tables.names.new() for place in range(len(source.columns))}
+        frame = source.select(*(f.col(source.columns[place]).alias(name) for place, name in names.items()))
+        attributes = {(item.variable, ir.ComputedPart.VALUE.value): names[item.position] for item in operator.values}
+        optional: set[str] = set()
+        for item in operator.entities:
+            if item.type_position is not None:
+                frame = frame.where(f.col(names[item.type_position]) == item.type_name)
+            attributes[item.variable, ID] = names[item.position]
+            may_be_null = operator.columns[item.position].expression.type.nullable
+            if may_be_null:
+                optional.add(item.variable)
+            if item.columns:
+                held = self.tables.entities(item)
+                on = f.col(names[item.position]) == f.col(held.id)
+                frame = frame.join(held.frame, on, "left" if may_be_null else "inner")
+                attributes |= {(item.variable, name): held.columns[name] for name in item.columns}
+        return BoundRows(frame, attributes, optional=frozenset(optional))
+
     def _without(self, operator: AntiJoin, demand: Demand) -> BoundRows:
+        rows = self._input(operator, demand)
+        found, on = self._matched(operator, rows, demand)
+        return rows.over(rows.frame.join(found, on, "left_anti"))
+
+    def _marked(self, operator: Mark, demand: Demand) -> BoundRows:
+        """The rows with a column that is true where the block has a match, otherwise false."""
         from pyspark.sql import functions as f
 
         rows = self._input(operator, demand)
+        found, on = self._matched(operator, rows, demand)
+        present, name = self.tables.names.new(), self.tables.names.new()
+        # The keys of the rows may be null, so a constant beside them tells a match.
+        frame = rows.frame.join(found.withColumn(present, f.lit(True)), on, "left")
+        frame = frame.withColumn(name, f.coalesce(f.col(present), f.lit(False))).drop(present, *found.columns)
+        return rows.binding(frame, {(operator.variable, ir.ComputedPart.FOUND.value): name})
+
+    def _matched(self, operator: AntiJoin | Mark, rows: BoundRows, demand: Demand) -> tuple[DataFrame, Column]:
+        """The distinct combinations that a block has a match for, and the predicate that joins rows with them."""
+        from pyspark.sql import functions as f
+
         wanted = inner_demand(operator, demand)
         steps = forgotten_walk(operator.inner, wanted) if isinstance(operator.inner, Expand) else ()
         if steps and isinstance(steps[0].input, Outer):
-            # The block depends on the start node alone: an anti join with all start nodes, uncorrelated.
+            # The block depends on the start node alone: a join with all start nodes, uncorrelated.
             ways, node, _ = self._follower.ways(steps, wanted)
-            on = rows.column(near_variable(steps[0])) == f.col(node)
-            return rows.over(rows.frame.join(ways, on, "left_anti"))
+            return ways, rows.column(near_variable(steps[0])) == f.col(node)
         inner, keys = self._block(operator.inner, rows, wanted)
-        found = inner.frame.select(*inner.carried).distinct()
-        return rows.over(rows.frame.join(found, _same(keys, inner.carried, rows), "left_anti"))
+        return inner.frame.select(*inner.carried).distinct(), _same(keys, inner.carried, rows)
 
     def _with_optional(self, operator: OptionalJoin, demand: Demand) -> BoundRows:
         from pyspark.sql import functions as f

@@ -2,23 +2,33 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import reduce
 from typing import TYPE_CHECKING
 
+import pyarrow as pa
+import pyarrow.compute as pc
+
 from omnigraph.core.operators import AggregateFunction
+from omnigraph.core.scalars import Scalar
+from omnigraph.core.temporal import DURATION_RANGE
+from omnigraph.exec.decimals import decimal_sums
+from omnigraph.exec.functions.lengths import TOO_LONG
 from omnigraph.query import expressions as ir
 from omnigraph.query.ir import Column as ResultColumn
-from omnigraph.query.ir import Distinct, Filter, Group, Operator, Project, Slice, Sort, Union
+from omnigraph.query.ir import Distinct, Filter, Group, Operator, Project, Slice, Sort, Stage, Union
 from omnigraph.query.liveness import counts_matches, is_shaped, shaped_demand
-from omnigraph.schema.types import PropertyType
+from omnigraph.query.rewrite.tree import stages_of
+from omnigraph.rows.arrow_types import column_type
 from omnigraph.spark.cluster.spark_types import spark_type
 from omnigraph.spark.query.bound_rows import BoundRows
 from omnigraph.spark.query.expressions import OUTPUT, column, comparable
 from omnigraph.spark.query.multiplicity import total
 from omnigraph.spark.query.operators import RowOperators
 from omnigraph.spark.query.ordering import sliced, sort_columns
+from omnigraph.spark.query.tables import QueryTables
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
@@ -28,7 +38,24 @@ if TYPE_CHECKING:
 class ShapeOperators:
     """Compiles the operators of one bound query to a frame."""
 
-    rows: RowOperators
+    tables: QueryTables
+    root: Operator
+    _stages: dict[Operator, DataFrame] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self.rows = RowOperators(self.tables, self._former)
+        self._uses = Counter(stage.input for stage in stages_of(self.root))
+
+    def _former(self, stage: Stage) -> DataFrame:
+        """The rows of a former stage. Several patterns that start from it must see the same rows, also of a limit
+        without an order, so these are kept on the executors."""
+        frame = self._stages.get(stage.input)
+        if frame is None:
+            frame = self.result(stage.input, stage.columns)
+            if self._uses[stage.input] > 1:
+                frame = frame.localCheckpoint(eager=False)
+            self._stages[stage.input] = frame
+        return frame
 
     def result(self, root: Operator, columns: tuple[ResultColumn, ...]) -> DataFrame:
         """The result rows, in columns named by position: names of result columns may repeat."""
@@ -151,6 +178,10 @@ def _sum(expression: ir.Aggregate, rows: BoundRows, value: Column) -> Column:
     """Sum or mean as a float; null without values."""
     from pyspark.sql import functions as f
 
+    if expression.type.scalar is Scalar.DECIMAL:
+        return _decimal_sum(expression, rows, value)
+    if expression.type.scalar is Scalar.DURATION:
+        return _length_sum(expression, rows, value)
     if expression.distinct:
         # Sorted, because float addition is not associative: task order must not change the sum.
         different = f.sort_array(f.collect_set(comparable(expression.argument, rows)))
@@ -164,6 +195,58 @@ def _sum(expression: ir.Aggregate, rows: BoundRows, value: Column) -> Column:
     return added / f.when(number > 0, number)
 
 
+def _listed(expression: ir.Aggregate, rows: BoundRows, value: Column) -> Column:
+    """The values of a group as a list, each as often as it counts."""
+    from pyspark.sql import functions as f
+
+    if expression.distinct:
+        return f.collect_set(value)
+    if rows.multiplicity is None:
+        return f.collect_list(value)
+    repeated = f.array_repeat(value, rows.multiplicities.cast("int"))
+    return f.flatten(f.collect_list(f.when(value.isNotNull(), repeated)))
+
+
+def _decimal_sum(expression: ir.Aggregate, rows: BoundRows, value: Column) -> Column:
+    """A sum of decimals, by the kernel of the embedded executor: Spark's own rounds products of decimals."""
+    from pyspark.sql.functions import arrow_udf  # type: ignore[attr-defined] # missing in the stubs
+
+    wanted = column_type(expression.type)
+
+    def run(lists: pa.Array) -> pa.Array:
+        groups = pc.list_parent_indices(lists).to_numpy().astype("int64")
+        return decimal_sums(pc.list_flatten(lists), groups, None, len(lists), wanted)
+
+    found: Column = arrow_udf(run, spark_type(expression.type))(_listed(expression, rows, value))
+    return found
+
+
+def _length_sum(expression: ir.Aggregate, rows: BoundRows, value: Column) -> Column:
+    """A sum or mean of durations, in milliseconds. Raises beyond the range of a Duration."""
+    from pyspark.sql import functions as f
+
+    low, high = DURATION_RANGE
+    items = f.transform(_listed(expression, rows, value), milliseconds_of)
+    total = f.aggregate(items, f.lit(0).cast("long"), lambda sum_, item: sum_ + item)
+    size = f.size(items)
+    checked = f.when(total.between(low, high), total).otherwise(f.raise_error(f.lit(TOO_LONG)).cast("long"))
+    if expression.function is AggregateFunction.AVG:
+        mean = f.floor((2 * f.abs(checked) + size) / (2 * size)).cast("long")
+        checked = f.when(checked < 0, -mean).otherwise(mean)
+    return f.when(size > 0, f.make_dt_interval(secs=(checked.cast("decimal(18,0)") / 1000).cast("decimal(18,6)")))
+
+
+def milliseconds_of(interval: Column) -> Column:
+    """The milliseconds of a duration."""
+    from pyspark.sql import functions as f
+
+    def part(unit: str) -> Column:
+        return f.extract(f.lit(unit), interval)
+
+    hours = part("DAY").cast("long") * 24 + part("HOUR")
+    return ((hours * 60 + part("MINUTE")) * 60_000 + (part("SECOND") * 1000)).cast("long")
+
+
 def _collected(expression: ir.Aggregate, rows: BoundRows, value: Column) -> Column:
     """A sorted list, so that the result does not depend on task order."""
     from pyspark.sql import functions as f
@@ -175,7 +258,7 @@ def _collected(expression: ir.Aggregate, rows: BoundRows, value: Column) -> Colu
     else:
         repeated = f.array_repeat(value, rows.multiplicities.cast("int"))
         items = f.flatten(f.collect_list(f.when(value.isNotNull(), repeated)))
-    return f.sort_array(items).cast(spark_type(PropertyType(expression.type.scalar, is_list=True)))
+    return f.sort_array(items).cast(spark_type(expression.type))
 
 
 def _deviation(expression: ir.Aggregate, rows: BoundRows, value: Column) -> Column:

@@ -12,7 +12,7 @@ from omnigraph.exec.graph_view import GraphView, stored_pair
 from omnigraph.exec.lookup import pushed
 from omnigraph.exec.tables import TableView
 from omnigraph.query import expressions as ir
-from omnigraph.query.ir import Direction, Expand, VisibleEdges
+from omnigraph.query.ir import Direction, Expand, StageEntity, VisibleEdges
 from omnigraph.query.standalone.formula import OWNER
 from omnigraph.query.variables import may_fail
 from omnigraph.query.visibility.restrict import owned
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Nodes:
-    """Nodes of a type: a frame, and its column for each requested attribute."""
+    """Entities of a type, usually nodes: a frame, and its column for each requested attribute."""
 
     frame: DataFrame
     columns: Mapping[str, str]
@@ -79,6 +79,12 @@ class QueryTables:
         """The nodes that satisfy a predicate, with their ids and the named columns."""
         table = self.view.node_table(type_name)
         frame, names = self._read(table, variable, (ID, *columns), predicate)
+        return Nodes(frame, names)
+
+    def entities(self, item: StageEntity) -> Nodes:
+        """All entities of the type of a former stage's column, with their ids and the columns that are read."""
+        table = self.view.edge_table(item.type_name) if item.is_edge else self.view.node_table(item.type_name)
+        frame, names = self._read(table, item.variable, (ID, *item.columns), None)
         return Nodes(frame, names)
 
     def edges(self, step: Expand, *, bind: bool, by: str = NEAR) -> Edges:

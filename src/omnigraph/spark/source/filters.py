@@ -20,14 +20,16 @@ from typing import Final, assert_never
 import numpy as np
 import pyarrow as pa
 
+from omnigraph.core.decimals import around, parse_decimal
 from omnigraph.core.limits import SOURCE_CHARS_MAX
 from omnigraph.core.scalars import INTEGER_RANGES, Scalar
 from omnigraph.core.temporal import parse_date, parse_datetime
 from omnigraph.errors import CompileError
 from omnigraph.lang.diagnostics import Diagnostic
 from omnigraph.lang.source import Source, Span
-from omnigraph.rows.arrow_casts import WrongColumn, WrongValue, cast_column
-from omnigraph.rows.arrow_types import scalar_type
+from omnigraph.rows.arrow_casts import cast_column
+from omnigraph.rows.arrow_types import item_type
+from omnigraph.rows.casting.problems import WrongColumn, WrongValue
 from omnigraph.schema.types import PropertyType
 from omnigraph.spark.cluster import limits
 from omnigraph.spark.source import syntax as c
@@ -171,14 +173,14 @@ def _whole(column: c.Column, operator: str, value: Decimal, range_: tuple[int, i
         holds = (bound > high) == operator.startswith("<")
     if is_known:
         return Not(Missing(column.name)) if holds else NOTHING
-    kind = scalar_type(column.type.scalar)
+    kind = item_type(column.type)
     plain = pa.int32() if pa.types.is_date(kind) else pa.int64() if pa.types.is_timestamp(kind) else kind
     return Comparison(column.name, operator, pa.scalar(bound, plain).cast(kind))
 
 
 def _float(column: c.Column, operator: str, value: float) -> RowFilter:
     """Comparison in Spark's order of floats: NaN equals NaN and is greater than every other value."""
-    kind = scalar_type(column.type.scalar)
+    kind = item_type(column.type)
 
     def compare(sign: str, number: float) -> Comparison:
         return Comparison(column.name, sign, pa.scalar(number, kind))
@@ -318,6 +320,39 @@ def _moment(column: c.Column, constant: c.Constant) -> Decimal:
     return milliseconds + Decimal(finer).scaleb(-3)
 
 
+def _converted(column: c.Column, operator: str, constant: c.Constant) -> RowFilter:
+    """Comparison with a text that is read as a load reads it: UUIDs, times of day, durations, decimals."""
+    if constant.kind not in (c.Kind.TEXT, c.Kind.PLAIN, c.Kind.EXACT):
+        raise _unfit(column, constant, IN_QUOTES)
+    try:
+        found = cast_column(pa.array([str(constant.value)]), column.type, from_texts=True)[0]
+    except (WrongValue, WrongColumn):
+        raise _unfit(column, constant) from None
+    return Comparison(column.name, operator, found)
+
+
+def _compare_decimal(column: c.Column, operator: str, constant: c.Constant) -> RowFilter:
+    """Comparison with any number: one with more places is rounded in the direction of the operator."""
+    if constant.kind is c.Kind.DOUBLE:
+        # Spark compares a decimal with a double as doubles, which is not exact.
+        raise _unfit(column, constant, "leave out the exponent")
+    number = parse_decimal(str(constant.value))
+    if number is None or constant.kind not in (c.Kind.EXACT, c.Kind.PLAIN, c.Kind.TEXT):
+        raise _unfit(column, constant)
+    assert column.type.digits is not None, "a decimal has digits"
+    below, above = around(number, column.type.digits)
+    is_exact = below is not None and below == above
+    present = Not(Missing(column.name))
+    kind = item_type(column.type)
+    if not is_exact and operator in ("=", "!="):
+        return present if operator == "!=" else NOTHING
+    bound = below if operator in ("<=", ">") or is_exact else above
+    if bound is None:
+        holds = (above is None) == operator.startswith("<")
+        return present if holds else NOTHING
+    return Comparison(column.name, operator, pa.scalar(bound, kind))
+
+
 def _compare_text(column: c.Column, operator: str, constant: c.Constant) -> RowFilter:
     return Comparison(column.name, operator, pa.scalar(_text(column, constant)))
 
@@ -351,5 +386,9 @@ COMPARISONS: Final[dict[Scalar, Callable[[c.Column, str, c.Constant], RowFilter]
     Scalar.F64: _compare_float,
     Scalar.DATETIME: _compare_moment,
     Scalar.DATE: _compare_day,
+    Scalar.DECIMAL: _compare_decimal,
+    Scalar.TIME: _converted,
+    Scalar.DURATION: _converted,
+    Scalar.UUID: _converted,
 }
 """Comparison of a column with a constant that is not null, for every scalar that can be compared."""

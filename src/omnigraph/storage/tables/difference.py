@@ -108,6 +108,23 @@ def _add(pieces: list[Piece], fragment: TableFragment, offsets: Rows) -> None:
         pieces.append(Piece(fragment.number, offsets))
 
 
+def pieces_with(store: Store, pin: TablePin, column: str, values: Sequence[str]) -> list[Piece]:
+    """The rows whose text column holds one of the values. Reads that column only."""
+    if not values or not pin.rows:
+        return []
+    wanted = pa.array(values, pa.string())
+    is_filtered = len(values) <= IDS_PER_FILTER_MAX
+    where = Membership(column, wanted) if is_filtered else None
+    found: list[Rows] = [np.zeros(0, np.int64)]
+    for batch in open_table(store, pin).scan([column], where, ScanOptions(with_address=True)):
+        kept = batch if is_filtered else batch.filter(pc.is_in(batch.column(column), value_set=wanted))
+        found.append(kept.column(ADDRESS).to_numpy().astype(np.int64))
+    addresses = np.sort(np.concatenate(found))
+    numbers, starts = np.unique(addresses >> OFFSET_BITS, return_index=True)
+    parts = np.split(addresses & ((1 << OFFSET_BITS) - 1), starts[1:])
+    return [Piece(int(number), offsets) for number, offsets in zip(numbers, parts, strict=True)] if len(numbers) else []
+
+
 def count_rows(store: Store, pin: TablePin, pieces: Sequence[Piece]) -> int:
     """Count the rows of some pieces. Reads no row."""
     return sum(piece_rows(store, pin, pieces))

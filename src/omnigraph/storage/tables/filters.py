@@ -95,7 +95,21 @@ def filter_sql(row_filter: RowFilter) -> str:
 
 def _literal(value: pa.Scalar) -> str:
     """A value in Lance's SQL, of its own type."""
+    if pa.types.is_decimal(value.type):
+        return _decimal(value)
     return LITERALS[value.type](value)
+
+
+def _decimal(value: pa.Scalar) -> str:
+    return f"arrow_cast('{value.as_py():f}', 'Decimal128({value.type.precision}, {value.type.scale})')"
+
+
+def _clock_time(value: pa.Scalar) -> str:
+    return f"arrow_cast(arrow_cast({_integer(value.cast(pa.int32()))}, 'Int32'), 'Time32(Millisecond)')"
+
+
+def _length(value: pa.Scalar) -> str:
+    return f"arrow_cast({_integer(value.cast(pa.int64()))}, 'Duration(Millisecond)')"
 
 
 def _float(value: pa.Scalar, name: str) -> str:
@@ -127,8 +141,11 @@ LITERALS: Final[dict[pa.DataType, Callable[[pa.Scalar], str]]] = {
     pa.float64(): lambda value: _float(value, "Float64"),
     pa.timestamp("ms", tz="UTC"): _moment,
     pa.date32(): _days,
+    pa.time32("ms"): _clock_time,
+    pa.duration("ms"): _length,
+    pa.decimal128(38, 0): _decimal,
 }
-"""Literals by the type of the column they are compared with."""
+"""Literals by the type of the column they are compared with; the last row stands for decimals of any digits."""
 
 
 def _text(text: str) -> str:

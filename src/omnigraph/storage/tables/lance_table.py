@@ -26,6 +26,9 @@ from omnigraph.storage.tables.table_schema import ColumnNumbers, column_numbers
 IDS_PER_FILTER_MAX = 2_000
 """Ids in one filter: an ``in`` list costs some 40 us a key, and its text must stay reasonable."""
 
+SCANNED_SHARE = 250
+"""Several filters of ids are replaced by one scan of the id column if more than one row in this many is wanted."""
+
 
 def open_table(store: Store, pin: TablePin) -> PinnedTable:
     """The table at a pin."""
@@ -105,7 +108,10 @@ class LanceTable:
                 chosen = [item for item in dataset.get_fragments() if item.fragment_id in fragments]
                 return keys.find_in(self.pin.location, dataset, chosen, list(ids))
             cached = keys.find(self.pin.location, dataset, ids)
-            return cached if cached is not None else self._filtered_ids(ids)
+            if cached is not None:
+                return cached
+            is_scanned = len(ids) > IDS_PER_FILTER_MAX and len(ids) * SCANNED_SHARE > self.pin.rows
+            return self._scanned_ids(ids) if is_scanned else self._filtered_ids(ids)
 
     def _filtered_ids(self, wanted: Sequence[str]) -> dict[str, int]:
         found: dict[str, int] = {}
@@ -113,6 +119,14 @@ class LanceTable:
             where = ids_filter("id", wanted[start : start + IDS_PER_FILTER_MAX])
             table = self._dataset.scanner(columns=["id"], filter=where, with_row_address=True).to_table()
             found.update(zip(table.column("id").to_pylist(), table.column("_rowaddr").to_pylist(), strict=True))
+        return found
+
+    def _scanned_ids(self, wanted: Sequence[str]) -> dict[str, int]:
+        found: dict[str, int] = {}
+        ids = pa.array(wanted, pa.string())
+        for batch in self._dataset.scanner(columns=["id"], with_row_address=True).to_batches():
+            kept = batch.filter(pc.is_in(batch.column("id"), value_set=ids))
+            found.update(zip(kept.column("id").to_pylist(), kept.column("_rowaddr").to_pylist(), strict=True))
         return found
 
     def rows_with(self, column: str, values: Sequence[str] | None, columns: Sequence[str]) -> Iterator[pa.RecordBatch]:

@@ -123,7 +123,7 @@ ANSWERS: Final[Mapping[type[OmnigraphError], Answer]] = {
     tree.NotFoundError: Answer(
         404, "not_found", facts=(*_ENTITY, "branch", "commit", "moment", "at", "name", "range", "query")
     ),
-    tree.HistoryCleaned: Answer(404, "not_found", facts=("commit", "is_gone")),
+    tree.HistoryCleaned: Answer(404, "not_found", facts=("commit", "report_gone")),
     tree.ChangeFeedGap: Answer(410, None, _facts_as("change_feed_gap", "cursor", "first_unreadable_commit_id")),
     tree.ConflictError: Answer(409, "conflict", facts=("job",)),
     tree.AlreadyExistsError: Answer(409, "conflict", facts=("branch",)),

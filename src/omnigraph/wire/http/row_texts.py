@@ -81,6 +81,8 @@ def _texts(column: pa.Array) -> pa.Array:
     kind = column.type
     if pa.types.is_list(kind) or pa.types.is_fixed_size_list(kind):
         return list_texts(column, _texts)
+    if isinstance(kind, pa.JsonType):
+        return column.storage
     if pa.types.is_string(kind):
         return string_texts(column)
     if pa.types.is_boolean(kind) or pa.types.is_integer(kind):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Protocol
 
 from omnigraph.query.operation import KINDS
@@ -31,6 +31,20 @@ class StoredQueryFacts(Protocol):
 def stored_queries_json(queries: Iterable[StoredQueryFacts]) -> dict[str, Any]:
     """The catalog, by name."""
     return {"queries": [_query_json(query) for query in sorted(queries, key=lambda query: query.name)]}
+
+
+def listed_queries_json(queries: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """The entries of a catalog that a server has sent."""
+    return {"queries": list(queries)}
+
+
+def checked_queries_json(found: Iterable[tuple[str, str, str | None]]) -> dict[str, Any]:
+    """Stored queries of graphs, each with the reason why it does not compile, if there is one."""
+    queries = [
+        {"graph_id": graph_id, "name": name, "valid": problem is None, "error": problem}
+        for graph_id, name, problem in found
+    ]
+    return {"valid": all(item["valid"] for item in queries), "queries": queries}
 
 
 def stored_query_json(query: StoredQueryFacts) -> dict[str, Any]:

@@ -23,7 +23,7 @@ publisher decide again, which prevents write skew.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from functools import partial
@@ -42,7 +42,6 @@ from omnigraph.schema.print import to_pg
 from omnigraph.storage.stage.staging import StagedVersion
 from omnigraph.write.context import WriteOptions
 from omnigraph.write.merge.checks import check_merged
-from omnigraph.write.merge.conflicts import conflicts_error
 from omnigraph.write.merge.external import check_external, settled
 from omnigraph.write.merge.images import SOURCE, TARGET, MergeRules, Sides
 from omnigraph.write.merge.newest import source_is_newer
@@ -258,38 +257,6 @@ def _known_keys(sides: GraphSides, target: ManifestState, keys: Iterable[str]) -
     for key in keys:
         pin = sides.target.tables.get(key)
         yield key if pin is None else known[pin.location]
-
-
-DecisionGuard = Callable[[Manifests, ManifestState, Capture, Callable[[], MergeDecision]], MergeDecision]
-"""Data rules of an actor: called with the source, the target, and the function that decides. It refuses the decision,
-or gives the part of it that the actor may see."""
-
-
-def guarded(
-    guard: DecisionGuard | None,
-    manifests: Manifests,
-    source: ManifestState,
-    target: Capture,
-    decide: Callable[[], MergeDecision],
-) -> MergeDecision:
-    """Decide within the data rules of an actor, if there are some."""
-    return decide() if guard is None else guard(manifests, source, target, decide)
-
-
-def prepare_merge(
-    manifests: Manifests,
-    source: ManifestState,
-    rules: MergeRules,
-    distributed: DistributedMerge | None,
-    guard: DecisionGuard | None,
-    target: Capture,
-) -> MergeDecision:
-    """Decide a merge that is to be committed; raises MergeConflicts."""
-    decide = partial(decide_merge, manifests, source, target, rules, distributed)
-    decision = guarded(guard, manifests, source, target, decide)
-    if decision.conflicts:
-        raise conflicts_error(decision.conflicts, f"{source.branch} cannot be merged into {target.state.branch}")
-    return decision
 
 
 def _neighbours(catalog: Catalog, keys: Iterable[str]) -> set[str]:

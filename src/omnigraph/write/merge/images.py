@@ -15,7 +15,7 @@ from omnigraph.history.merge import Policies, Seen
 from omnigraph.rows.arrow_types import Entity
 from omnigraph.storage.tables.difference import ADDRESS
 from omnigraph.storage.tables.store import Store
-from omnigraph.write.merge.policies.formulas import Formula, FormulaKey
+from omnigraph.write.merge.formulas import Formula, FormulaKey
 
 SourceIsNewer = Callable[[list[str], str], list[bool]]
 """For ids and a property: True where the source changed it later than the target."""

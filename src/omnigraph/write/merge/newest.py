@@ -6,7 +6,8 @@ those versions, newest first, restricted to the entities in question.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
 from functools import reduce
 
 import pyarrow.compute as pc
@@ -27,15 +28,27 @@ _NEVER: Moment = (0, "")
 
 def source_is_newer(sides: GraphSides, entity: Entity, ids: list[str], name: str) -> list[bool]:
     """For each entity, True if the source changed the property later than the target."""
-    relation = sides.relation
+    relation, history = (
+        sides.relation,
+        TableHistory(sides.store, sides.pin(entity.table_key).location, sides.is_readable),
+    )
     source, target = (
-        last_changes(sides, entity, commits, ids, name) for commits in (relation.only_source, relation.only_target)
+        last_changes(history, entity, commits, ids, name) for commits in (relation.only_source, relation.only_target)
     )
     return [source.get(id_, _NEVER) > target.get(id_, _NEVER) for id_ in ids]
 
 
+@dataclass(frozen=True, slots=True)
+class TableHistory:
+    """The versions of one table, and whether the state at a commit may be read."""
+
+    store: Store
+    location: str
+    is_readable: Callable[[str], bool]
+
+
 def last_changes(
-    sides: GraphSides, entity: Entity, commits: Iterable[GraphCommit], ids: list[str], name: str
+    history: TableHistory, entity: Entity, commits: Iterable[GraphCommit], ids: list[str], name: str
 ) -> dict[str, Moment]:
     """The last of these commits that changed a property of each entity.
 
@@ -48,13 +61,13 @@ def last_changes(
         wanted = [id_ for id_ in ids if id_ not in found]
         if not wanted:
             break
-        location = sides.pin(entity.table_key).location
-        change = next((item for item in commit.tables if item.location == location), None)
+        change = next((item for item in commit.tables if item.location == history.location), None)
         # A schema change rewrites columns and leaves values as they are.
         if change is None or not commit.kind.is_logical or commit.kind is CommitKind.SCHEMA:
             continue
-        is_readable = sides.is_readable(commit.id) and sides.is_readable(commit.parents[0])
-        changed = _changed(sides.store, entity, change, wanted, name) if is_readable else wanted
+        # The first commit of a branch has no parent, and its tables have no earlier version.
+        is_readable = all(history.is_readable(id_) for id_ in (commit.id, *commit.parents[:1]))
+        changed = _changed(history.store, entity, change, wanted, name) if is_readable else wanted
         found |= dict.fromkeys(changed, (commit.created_at_us, commit.id))
     return found
 

@@ -27,16 +27,16 @@ from omnigraph.compare.tables import column_differs, flat, is_blob
 from omnigraph.errors import UsageError
 from omnigraph.history.conflicts import ConflictKind, MergeConflict, Resolution, Take
 from omnigraph.history.merge import decide_property
-from omnigraph.rows.arrow_types import Entity, table_schema
+from omnigraph.rows.arrow_types import Entity, result_type, table_schema
 from omnigraph.rows.compare import differs
 from omnigraph.rows.ends.references import type_columns
 from omnigraph.rows.json_values import Unfit, converter
-from omnigraph.rows.merge import combine
+from omnigraph.rows.merge import combine, misfits
 from omnigraph.rows.results import result_rows
 from omnigraph.schema.merge_policies import POLICIES, PropertyOutcome
 from omnigraph.write.merge.ends import shown_nodes, tagged_ends, with_references, without_references
 from omnigraph.write.merge.images import BASE, SOURCE, TARGET, Changed, Sides, located, merged_schema, placed_column
-from omnigraph.write.merge.policies.effective import policy_of
+from omnigraph.write.property_policies import policy_of
 
 _NO_BASE = ", and the base value is ambiguous after a criss-cross merge"
 
@@ -144,8 +144,9 @@ class _Column:
         values, fits = combine(
             self.policy, base, self.source_values.take(positions), self.target_values.take(positions)
         )
-        misfits = positions.filter(pc.invert(fits))
-        at, settled = self._settled(misfits, f", and their {self.policy.value} does not fit")
+        without = positions.filter(pc.invert(fits))
+        sides = (side.take(without) for side in (self._base(), self.source_values, self.target_values))
+        at, settled = self._settled(without, misfits(self.policy, *sides))
         places = [positions.filter(fits).cast(pa.uint64()), at, doubtful]
         return pa.concat_arrays(places), pa.concat_arrays([values.filter(fits), settled, settled_doubts])
 
@@ -159,8 +160,9 @@ class _Column:
             return pa.nulls(self.rows, self.source_values.type)
         return placed_column(self.source.base, self.wanted, side=BASE)
 
-    def _settled(self, positions: pa.Array, reason: str) -> tuple[pa.Array, pa.Array]:
+    def _settled(self, positions: pa.Array, reason: str | list[str]) -> tuple[pa.Array, pa.Array]:
         """Report conflicts; returns positions and values of those that a resolution settles with another value."""
+        reasons = [reason] * len(positions) if isinstance(reason, str) else reason
         name, entity = self.field.name, self.sides.entity
         is_insert = self.source.base is None
         kind = ConflictKind.DIVERGENT_INSERT if is_insert else ConflictKind.DIVERGENT_UPDATE
@@ -178,8 +180,8 @@ class _Column:
         )
         chosen: list[int] = []
         values: list[pa.Array] = []
-        for position, row in zip(positions.to_pylist(), result_rows(images), strict=True):
-            message = f"{name} of '{row['id']}' was {verb} different values{reason}"
+        for position, row, why in zip(positions.to_pylist(), result_rows(images), reasons, strict=True):
+            message = f"{name} of '{row['id']}' was {verb} different values{why}"
             conflict = MergeConflict(
                 entity.table_key, row["id"], kind, name, row["base"], row["source"], row["target"], message
             )
@@ -198,11 +200,12 @@ class _Column:
         return pa.array(chosen, pa.uint64()), pa.concat_arrays([empty, *values])
 
     def _shown(self, column: pa.Array) -> pa.Array:
-        """Values of conflicts as shown: the size of a blob, the node at an end, else the value."""
+        """Values as a conflict shows them: those of JSON as such, and the node at an end."""
         end = next((end for end in tagged_ends(self.sides.entity) if end.column == self.field.name), None)
         if end is not None:
             return shown_nodes(end, column)
-        return pc.struct_field(column, "size") if pa.types.is_struct(column.type) else column
+        prop = self.sides.entity.properties.get(self.field.name)
+        return column.cast(result_type(prop.type)) if prop is not None and prop.type.is_json else _sized(column)
 
     def _value(self, resolution: Resolution, base: pa.Array, position: int, is_unsure: bool) -> pa.Array | None:
         """The value of a resolution; None if it has none, so that the conflict remains."""
@@ -254,3 +257,8 @@ def _put(column: pa.Array, positions: pa.Array, values: pa.Array) -> pa.Array:
     for number, position in enumerate(positions.to_pylist()):
         places[position] = len(column) + number
     return pa.concat_arrays([column, values]).take(pa.array(places, pa.int64()))
+
+
+def _sized(column: pa.Array) -> pa.Array:
+    """Values of conflicts as shown: the size of a blob, else the value."""
+    return pc.struct_field(column, "size") if pa.types.is_struct(column.type) else column

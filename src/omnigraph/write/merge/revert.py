@@ -29,7 +29,8 @@ from omnigraph.storage.tables.store import Store
 from omnigraph.write.committed_graph import CommittedGraph
 from omnigraph.write.context import WriteOptions
 from omnigraph.write.merge.conflicts import conflicts_error
-from omnigraph.write.merge.decide import DecisionGuard, MergeDecision, decide_sides, guarded
+from omnigraph.write.merge.decide import MergeDecision, decide_sides
+from omnigraph.write.merge.guarded import DecisionGuard, guarded
 from omnigraph.write.merge.images import MergeRules
 from omnigraph.write.merge.sides import state_at
 

@@ -16,7 +16,7 @@ import pyarrow as pa
 from omnigraph.compare.tables import TableChanges, flat
 from omnigraph.history.conflicts import ConflictKind, MergeConflict, Take
 from omnigraph.history.merge import RowOutcome, Seen, decide_row
-from omnigraph.rows.arrow_types import Entity
+from omnigraph.rows.arrow_types import Entity, as_results
 from omnigraph.rows.compare import match
 from omnigraph.rows.results import result_rows
 from omnigraph.storage.tables.difference import ADDRESS
@@ -106,7 +106,8 @@ class RowMerge:
         assert changed.differs is not None
         side = "target" if kind is ConflictKind.DELETE_VS_UPDATE else "source"
         shown = changed.rows.drop_columns([ADDRESS])
-        images = zip(result_rows(changed.base.select(shown.column_names)), result_rows(shown), strict=True)
+        sides = (changed.base.select(shown.column_names), shown)
+        images = zip(*(result_rows(as_results(self.entity, rows)) for rows in sides), strict=True)
         chosen: list[bool] = []
         for row, (before, after) in enumerate(images):
             names = [name for name, mask in changed.differs.items() if mask[row].as_py()]

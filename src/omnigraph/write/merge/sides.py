@@ -42,7 +42,7 @@ from omnigraph.schema.steps import Step
 from omnigraph.storage.tables.lance_table import IDS_PER_FILTER_MAX
 from omnigraph.storage.tables.store import Store
 from omnigraph.write.merge.crossed_bases import CrossedPins, crossed_changes
-from omnigraph.write.merge.policies.effective import policy_of
+from omnigraph.write.property_policies import policy_of
 from omnigraph.write.type_tables import entities, table_id
 
 

@@ -38,7 +38,7 @@ from omnigraph.query.ir import (
     UpdateNodes,
 )
 from omnigraph.query.operation import types_read
-from omnigraph.rows.arrow_types import ID, Entity, column_type, table_schema
+from omnigraph.rows.arrow_types import ID, Entity, column_type, result_type, table_schema
 from omnigraph.rows.ends.references import end_of, key_text_of_end, type_columns
 from omnigraph.rows.keys import key_id, key_text, key_type
 from omnigraph.rows.violations import Violation, ViolationCode, Violations, shown
@@ -325,12 +325,12 @@ class _Run:
     def _returned(self, entity: Entity, columns: tuple[Column, ...], rows: list[Row]) -> pa.Table:
         """The columns of ``returning`` for the entities that a statement wrote, or deleted."""
         frame = own_frame(entity, rows, [column.expression for column in columns])
-        types = [column_type(column.expression.type) for column in columns]
+        types = [column.expression.type for column in columns]
+        schema = pa.schema([(column.name, result_type(type_)) for column, type_ in zip(columns, types, strict=True)])
         arrays = [
-            self.graph.evaluation.column(column.expression, frame).cast(type_)
+            self.graph.evaluation.column(column.expression, frame).cast(column_type(type_)).cast(result_type(type_))
             for column, type_ in zip(columns, types, strict=True)
         ]
-        schema = pa.schema([(column.name, type_) for column, type_ in zip(columns, types, strict=True)])
         return pa.Table.from_arrays(arrays, schema=schema)
 
 

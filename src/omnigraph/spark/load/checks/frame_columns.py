@@ -12,8 +12,9 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 
 from omnigraph.core.scalars import Scalar
-from omnigraph.rows.arrow_casts import WrongColumn, WrongValue, cast_column
+from omnigraph.rows.arrow_casts import cast_column
 from omnigraph.rows.arrow_types import DST, ID, SRC, Entity
+from omnigraph.rows.casting.problems import WrongColumn, WrongValue
 from omnigraph.rows.ends.references import type_columns
 from omnigraph.rows.id_columns import id_column
 from omnigraph.rows.json_records import unfit_message

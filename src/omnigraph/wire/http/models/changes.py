@@ -78,6 +78,8 @@ class ChangeCauseOutput(Form):
     authored_branch: str
     actor_id: str | None = None
     authored_at: Int64
+    kind: str = added()
+    message: str | None = added()
 
 
 class ChangeBlockOutput(Form):

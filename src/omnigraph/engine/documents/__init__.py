@@ -1,0 +1,1 @@
+"""The document pipeline: run and result."""

@@ -1,0 +1,1 @@
+"""Entity resolution: choice of the engine, run, result."""

@@ -1,0 +1,1 @@
+"""Dictionary codes of columns, and their cache."""

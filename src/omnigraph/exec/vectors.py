@@ -1,0 +1,227 @@
+"""Vectors of a column in memory, and the exact nearest of them.
+
+Squares are summed in stages, over the first half of the numbers and over all. The first sum is a lower bound: rows
+for which it is farther than rows already measured cannot be among the nearest. For vectors in clusters, as embeddings
+are, about one row in four hundred is left to measure::
+
+    query    0 0 | 0 0
+    vectors  3 0 | 0 0     first half: 9, all: 9
+             1 1 | 4 1     first half: 2, all: 19
+             5 0 | 1 1     first half: 25: farther than the first vector, whatever follows
+
+Vectors are kept by fragment, so a commit reads its own rows only.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from itertools import pairwise
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from omnigraph.core.lru import Lru
+from omnigraph.exec.adjacency import Mask, Rows
+from omnigraph.exec.tables import HELD_BYTES_MAX, TableView
+from omnigraph.storage.tables.columns_by_fragment import read_parts
+from omnigraph.storage.tables.row_layout import Fragment
+
+Floats = npt.NDArray[np.float32]
+Doubles = npt.NDArray[np.float64]
+
+VECTORS_BYTES_MAX = 2 * HELD_BYTES_MAX
+"""Bytes of vectors kept by one process."""
+
+COLUMNS_MAX = 256
+"""Columns whose searches are counted."""
+
+STAGES = 2
+"""Stages of a sum."""
+
+LEFT_SHARE = 256
+"""If at most one row in this many is left after a stage, measuring them is faster than the next stage."""
+
+MEASURED_ROWS = 512
+"""Vectors whose distances are computed together."""
+
+EPSILON = float(np.finfo(np.float32).eps)
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """The vectors of one fragment."""
+
+    numbers: Floats
+    """One row per dimension, one column per vector: the product with a query reads it twice as fast this way round."""
+    missing: Mask | None
+    """Rows without a vector."""
+    squares: Floats
+    """The sum of the squares of every vector in each stage."""
+
+    @classmethod
+    def of(cls, column: pa.FixedSizeListArray) -> Block:
+        width = column.type.list_size
+        flat = column.values.to_numpy(zero_copy_only=False)[
+            column.offset * width : (column.offset + len(column)) * width
+        ]
+        numbers = np.array(flat.reshape(-1, width).T, np.float32, order="C")
+        missing = column.is_null().to_numpy(zero_copy_only=False) if column.null_count else None
+        if missing is not None:
+            # The numbers under a null are arbitrary.
+            numbers[:, missing] = 0
+        squares = [np.einsum("ij,ij->j", numbers[part], numbers[part]) for part in _stages(width)]
+        return cls(numbers, missing, np.stack(squares))
+
+    @property
+    def nbytes(self) -> int:
+        return int(self.numbers.nbytes + self.squares.nbytes)
+
+    def distances(self, rows: Rows, query: Doubles) -> Floats:
+        """Exact distances of some rows."""
+        starts = range(0, len(rows), MEASURED_ROWS)
+        found = [
+            # Contiguous, because the order of a sum depends on the layout.
+            measured(np.ascontiguousarray(self.numbers[:, rows[start : start + MEASURED_ROWS]].T), query)
+            for start in starts
+        ]
+        return np.concatenate(found)
+
+
+def _stages(width: int) -> list[slice]:
+    """The dimensions of every stage."""
+    cuts = [width * stage // STAGES for stage in range(STAGES + 1)]
+    return [slice(start, stop) for start, stop in pairwise(cuts)]
+
+
+@dataclass(frozen=True, slots=True)
+class Bounds:
+    """Lower bounds of squares of distances by row number, off by at most ``slack``.
+
+    They are infinite for rows that do not count. After the last stage they are the squares themselves.
+    """
+
+    squares: Floats
+    slack: float
+    is_last: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Vectors:
+    """All vectors of a column at one version."""
+
+    starts: Rows
+    """The first row number of every block."""
+    blocks: Sequence[Block]
+
+    @property
+    def size(self) -> int:
+        return sum(block.numbers.shape[1] for block in self.blocks)
+
+    def bounds(self, query: Doubles, alive: Mask | None) -> Iterator[Bounds]:
+        """Bounds after every stage. All are one array, which the next stage overwrites."""
+        point, own = query.astype(np.float32), float(query @ query)
+        found = np.zeros(self.size, np.float32)
+        if alive is not None:
+            found[~alive[: len(found)]] = np.inf
+        for start, block in self._placed():
+            if block.missing is not None:
+                found[start : start + len(block.missing)][block.missing] = np.inf
+        largest = max(float(block.squares.sum(axis=0).max(initial=0)) for block in self.blocks)
+        # Every addition of the sums may round once, and so may the terms of every stage and the distance.
+        slack = 2 * (len(query) + 8 * STAGES) * EPSILON * (largest + own)
+        for stage, part in enumerate(_stages(len(query))):
+            offset = np.float32(query[part] @ query[part])
+            for start, block in self._placed():
+                # |v - q|^2 = |v|^2 - 2 v q + |q|^2: one product of a vector and a matrix.
+                added = block.squares[stage] - 2 * (point[part] @ block.numbers[part])
+                found[start : start + len(added)] += added + offset
+            yield Bounds(found, slack, stage == STAGES - 1)
+
+    def squares(self, query: Doubles, alive: Mask | None) -> Bounds:
+        """Squares of all distances, about."""
+        *_, last = self.bounds(query, alive)
+        return last
+
+    def _placed(self) -> Iterator[tuple[int, Block]]:
+        return zip(self.starts.tolist(), self.blocks, strict=True)
+
+    def distances(self, rows: Rows, query: Doubles) -> Floats:
+        """Exact distances of ascending rows that have a vector."""
+        cuts = np.append(np.searchsorted(rows, self.starts), len(rows)).tolist()
+        found = [
+            block.distances(rows[first:last] - start, query)
+            for (start, block), first, last in zip(self._placed(), cuts[:-1], cuts[1:], strict=True)
+            if last > first
+        ]
+        return np.concatenate([*found, np.zeros(0, np.float32)])
+
+    def nearest(self, query: Doubles, alive: Mask | None, wanted: int) -> tuple[Rows, Floats] | None:
+        """The nearest rows and those as near as the last of them, ascending, with distances; None on overflow."""
+        for bounds in self.bounds(query, alive):
+            if not np.isfinite(bounds.slack):
+                return None
+            few = _smallest(bounds.squares, 2 * wanted)
+            if len(few) < wanted:
+                return few, self.distances(few, query)
+            last = np.partition(self.distances(few, query), wanted - 1)[wanted - 1]
+            # One float further: rows at a distance that rounds to the same float are as near.
+            reach = float(np.nextafter(last, np.float32(np.inf)))
+            left = np.flatnonzero(bounds.squares <= reach * reach + bounds.slack)
+            if bounds.is_last or len(left) <= max(len(bounds.squares) // LEFT_SHARE, 4 * wanted):
+                found = self.distances(left, query)
+                is_nearest = found <= np.partition(found, wanted - 1)[wanted - 1]
+                return left[is_nearest], found[is_nearest]
+        raise AssertionError("the last stage returns")
+
+
+def _smallest(values: Floats, count: int) -> Rows:
+    """Positions of the smallest finite values, ascending: ``count`` of them, or all if there are fewer."""
+    if count >= len(values):
+        return np.flatnonzero(np.isfinite(values))
+    limit = np.partition(values, count - 1)[count - 1]
+    found = np.flatnonzero(values <= limit) if np.isfinite(limit) else np.flatnonzero(np.isfinite(values))
+    # With ties any of them will do.
+    return found[:count]
+
+
+def measured(matrix: Floats, query: Doubles) -> Floats:
+    """L2 distances of the rows of a matrix: computed in doubles, rounded once."""
+    squares = np.empty(len(matrix), np.float64)
+    for start in range(0, len(matrix), MEASURED_ROWS):
+        # Converting a few rows at a time keeps the doubles in the CPU cache and bounds the memory.
+        offsets = matrix[start : start + MEASURED_ROWS] - query
+        np.einsum("ij,ij->i", offsets, offsets, out=squares[start : start + MEASURED_ROWS])
+    return np.sqrt(squares).astype(np.float32)
+
+
+@dataclass
+class VectorCache:
+    """Vectors by fragment, read once a column was searched a few times."""
+
+    _blocks: Lru[tuple[str, int], Block] = field(
+        default_factory=lambda: Lru(VECTORS_BYTES_MAX, lambda block: block.nbytes)
+    )
+    _searches: Lru[tuple[str, int], int] = field(default_factory=lambda: Lru(COLUMNS_MAX))
+
+    def get(self, table: TableView, column: str, *, eager: bool) -> Vectors | None:
+        """The vectors of a column; None if it does not fit into memory.
+
+        With ``eager=False`` also None if the column has rarely been searched.
+        """
+        if not table.size or table.width(column) * table.size > HELD_BYTES_MAX:
+            return None
+        number = table.layout.fields[column]
+        times = (self._searches.get((table.pin.location, number)) or 0) + 1
+        self._searches.put((table.pin.location, number), times)
+        if not eager and times <= table.store.tuning.vectors_held_after:
+            return None
+        return Vectors(table.layout.starts, [self._block(table, part, number, column) for part in table.layout.parts])
+
+    def _block(self, table: TableView, part: Fragment, number: int, column: str) -> Block:
+        known = self._blocks.get((part.data, number))
+        if known is None:
+            known = Block.of(read_parts(table.store, table.pin, [part], column))
+            self._blocks.put((part.data, number), known)
+        return known

@@ -1,0 +1,1 @@
+"""Whole tables: filters and aggregates over cached columns, without a number per row."""

@@ -1,0 +1,1 @@
+"""Blocks of clauses as written: their size, and the names they mention."""

@@ -1,0 +1,1 @@
+"""Stages of a read: the rows that one returns, and what a later one sees of them."""

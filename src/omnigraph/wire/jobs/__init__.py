@@ -1,0 +1,1 @@
+"""JSON forms of jobs over a whole type: entity resolution, documents."""

@@ -1,0 +1,1 @@
+"""The document pipeline as a write: chunks of changed documents, their vectors and links, in place of older ones."""

@@ -1,1 +1,0 @@
-"""Policies and resolutions of a property: the policy that applies, and values that expressions compute."""
