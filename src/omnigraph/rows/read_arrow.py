@@ -35,7 +35,6 @@ from omnigraph.rows.violations import Place, Violation, ViolationCode, Violation
 from omnigraph.schema.catalog import EdgeType, NodeType
 from omnigraph.schema.types import PropertyType
 
-_TEXT = PropertyType(Scalar.STRING)
 _PANDAS_INDEX = re.compile(r"__index_level_\d+__")
 
 
@@ -233,7 +232,7 @@ class _Typing:
                 arrays.append(tags[name])
                 continue
             is_property = name in self.entity.properties
-            type_ = self.entity.properties[name].type if is_property else _TEXT
+            type_ = self.entity.properties[name].type if is_property else PropertyType(Scalar.STRING)
             # Without its id or an end a row cannot be compared with others.
             wrong = bad if is_property and name not in identifying_columns(self.entity) else lost
             array = self._typed(batch, name, type_, lines, wrong)

@@ -34,8 +34,20 @@ from omnigraph.rows.json_values import Unfit, converter
 from omnigraph.rows.merge import combine, misfits
 from omnigraph.rows.results import result_rows
 from omnigraph.schema.merge_policies import POLICIES, PropertyOutcome
-from omnigraph.write.merge.ends import shown_nodes, tagged_ends, with_references, without_references
-from omnigraph.write.merge.images import BASE, SOURCE, TARGET, Changed, Sides, located, merged_schema, placed_column
+from omnigraph.write.merge.images import (
+    BASE,
+    SOURCE,
+    TARGET,
+    Changed,
+    Sides,
+    located,
+    merged_schema,
+    placed_column,
+    shown_nodes,
+    tagged_ends,
+    with_references,
+    without_references,
+)
 from omnigraph.write.property_policies import policy_of
 
 _NO_BASE = ", and the base value is ambiguous after a criss-cross merge"
