@@ -113,7 +113,7 @@ def read_pipeline(given: DocumentPipeline | Mapping[str, Any] | None, catalog: C
     part = _edge(pipeline.chunks.edge, catalog, "chunks.edge")
     if part.pairs not in (((chunk.name, document.name),), ((document.name, chunk.name),)):
         raise UsageError(
-            f"chunks.edge: {part.name} connects {part.ends_text}",
+            f"chunks.edge: {part.name} leads from {part.source.types[0]} to {part.target.types[0]}",
             hint=f"expected an edge between {chunk.name} and {document.name}",
         )
     _check_chunks(pipeline.chunks, chunk)
@@ -204,7 +204,7 @@ def _mention(rule: MentionRule, chunk: NodeType, catalog: Catalog, at: str) -> M
     node, edge = _node(rule.node, catalog, f"{at}.node"), _edge(rule.edge, catalog, f"{at}.edge")
     if edge.pairs != ((chunk.name, node.name),):
         raise UsageError(
-            f"{at}.edge: {edge.name} connects {edge.ends_text}",
+            f"{at}.edge: {edge.name} leads from {edge.source.types[0]} to {edge.target.types[0]}",
             hint=f"expected an edge from {chunk.name} to {node.name}",
         )
     if not rule.names:
