@@ -106,7 +106,7 @@ def test_a_general_policy_counts_where_it_can_be_applied(graph: omnigraph.Graph)
         ("sauce", "no merge policy"),
         ({"Parson": "source"}, "no type 'Parson'"),
         ({"Person.ag": "source"}, "no property 'ag'"),
-        ({"Person.city": "sum"}, "requires a numeric type"),
+        ({"Person.city": "sum"}, "requires a number or a Duration"),
     ],
 )
 def test_a_policy_that_makes_no_sense_is_refused(graph: omnigraph.Graph, policy: Any, match: str) -> None:
