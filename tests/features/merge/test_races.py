@@ -10,7 +10,7 @@ import pytest
 
 import omnigraph
 from omnigraph.errors import MergeConflicts
-from omnigraph.write.merge import decide as merge_module
+from omnigraph.write.merge import guarded as merge_module
 from tests.features.merge.graphs import fresh, kinds, people, put
 from tests.promises.protocol.graphs import edge, insert, names, reopen, run
 
