@@ -53,7 +53,8 @@ def test_the_notebook_runs_and_every_display_has_html(shown: list[dict[str, str]
 def test_a_browser_draws_every_picture_of_the_notebook(shown: list[dict[str, str]], tmp_path: Path) -> None:
     (tmp_path / "notebook.html").write_text(f"<!doctype html>{''.join(_pictures(shown))}", encoding="utf-8")
     with chromium() as browser:
-        page = browser.new_page()
+        # All pictures are in view: a browser gives no frames to animations outside of it.
+        page = browser.new_page(viewport={"width": 1200, "height": 2000})
         watched = Watched()
         watched.watch(page)
         page.goto((tmp_path / "notebook.html").as_uri())
