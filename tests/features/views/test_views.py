@@ -14,7 +14,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import omnigraph
-from omnigraph.engine.views import view as view_module
+from omnigraph.engine import snapshot as snapshot_module
 from omnigraph.storage.tables.filters import filter_sql
 from omnigraph.storage.tables.scan import scan
 
@@ -207,7 +207,7 @@ def test_filters_and_columns_are_pushed_to_storage(graph: omnigraph.Graph, monke
         asked.append((columns, where))
         return scan(store, pin, columns, where, **options)
 
-    monkeypatch.setattr(view_module, "scan", recorded)
+    monkeypatch.setattr(snapshot_module, "scan", recorded)
     found = graph.nodes("Person").select("name").where('age > 25 and tags contains "b"')
     assert not asked, "a view reads nothing before rows are wanted"
     assert found["name"] == ["ann"]
