@@ -18,6 +18,7 @@ import pyarrow.compute as pc
 from omnigraph.core.tables import TablePin
 from omnigraph.rows.arrow_types import BLOB_METADATA, Entity, stored_fields, table_schema
 from omnigraph.rows.compare import differs, match
+from omnigraph.rows.ends.references import type_columns
 from omnigraph.storage.tables.blobs import blob_places, blob_values
 from omnigraph.storage.tables.difference import (
     ADDRESS,
@@ -147,7 +148,7 @@ def _apart(store: Store, entity: Entity, before: TablePin | None, after: TablePi
     if column_numbers(one) == column_numbers(other):
         return frozenset()
     shown = [(dataset, stored_fields(entity, dataset.schema)) for dataset in (one, other)]
-    for name in entity.properties:
+    for name in (*entity.properties, *type_columns(entity)):
         numbers = [numbers_within(dataset, known[name].name) for dataset, known in shown if name in known]
         if len(numbers) < len(shown) or numbers[0] != numbers[1]:
             found.update(*numbers)

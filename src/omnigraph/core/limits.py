@@ -31,6 +31,9 @@ CARDINALITY_MAX: Final = 2**32 - 1
 INTEGER_LITERAL_MAX: Final = 2**64 - 1
 """Largest integer literal: the largest U64."""
 
+EDGE_PAIRS_MAX: Final = 4_096
+"""Pairs of node types that one edge type may connect. Each can have neighbour lists of its own."""
+
 TYPE_COMBINATIONS_MAX: Final = 128
 """Concrete patterns that one query over interfaces, any type or any edge may stand for, and reads of a union. Each is
 planned and run."""

@@ -27,7 +27,8 @@ from omnigraph.manifest.cleaned import reading
 from omnigraph.manifest.schemas import read_order, read_text
 from omnigraph.query.visibility.catalog import printable, visible_catalog
 from omnigraph.query.visibility.data_scope import DataScope
-from omnigraph.rows.arrow_types import DST, ID, SRC, Entity, row_bytes, table_schema
+from omnigraph.rows.arrow_types import Entity, row_bytes, table_schema
+from omnigraph.rows.ends.references import shown_batch, shown_names
 from omnigraph.rows.write_json import Dates, write_lines
 from omnigraph.schema.catalog import Catalog, EdgeType, PropertyOrder, type_named, types_named
 from omnigraph.schema.print import to_pg
@@ -134,8 +135,11 @@ class Snapshot(Displayed):
         return SchemaText.of(self.schema_text(), self.catalog, self._declared())
 
     def column_order(self, entity: Entity) -> list[str]:
-        """``id``, for edges ``src`` and ``dst``, then the properties in the order of the schema text."""
-        first = [ID, SRC, DST] if isinstance(entity, EdgeType) else [ID]
+        """``id``, for edges ``src`` and ``dst``, then the properties in the order of the schema text.
+
+        Ends of several types have ``src_type`` and ``dst_type`` as well.
+        """
+        first = shown_names(entity, [name for name in table_schema(entity).names if name not in entity.properties])
         declared = [name for name in self._declared().get(entity.table_key, ()) if name in entity.properties]
         return list(dict.fromkeys([*first, *declared, *entity.properties]))
 
@@ -189,7 +193,7 @@ class Snapshot(Displayed):
     def batches(self, table: str, columns: list[str] | None = None) -> Iterator[pa.RecordBatch]:
         """The rows of a table (``Person`` or ``node:Person``) as Arrow, in storage order."""
         entity = self.entity(table)
-        names = table_schema(entity).names if columns is None else columns
+        names = shown_names(entity, table_schema(entity).names) if columns is None else columns
         with self.reading():
             yield from (batch.select(names) for batch in self.scanned(entity, names))
 
@@ -198,20 +202,24 @@ class Snapshot(Displayed):
     ) -> Iterator[pa.RecordBatch]:
         """The rows of a type that exist for the actor, with at least the named columns; blobs as bytes.
 
-        ``how`` are options of the scan. The filter is one that cannot fail: it may see rows outside of the scope.
+        The types of ends have their names. ``how`` are options of the scan. The filter is one that cannot fail: it may
+        see rows outside of the scope.
         """
         pin = self.manifest.tables[entity.table_key]
         if self.visible is None:
-            return scan(self.store, pin, names, where, blobs_as_bytes=True, **how)
+            found = scan(self.store, pin, names, where, blobs_as_bytes=True, **how)
+            return (shown_batch(entity, batch) for batch in found)
         read = list(dict.fromkeys([*names, *self.visible.columns(entity)]))
         found = scan(self.store, pin, read, where, blobs_as_bytes=True, **how)
-        return (batch.filter(pa.array(self.visible.mask(entity, batch))) for batch in found)
+        visible = (batch.filter(pa.array(self.visible.mask(entity, batch))) for batch in found)
+        return (shown_batch(entity, batch) for batch in visible)
 
     def to_arrow(self, table: str) -> pa.Table:
         """A whole table (``Person`` or ``node:Person``), sorted by id; properties are by name, as they are stored."""
         entity = self.entity(table)
         batches = list(self.batches(entity.table_key))
-        rows = pa.Table.from_batches(batches) if batches else table_schema(entity).empty_table()
+        names = shown_names(entity, table_schema(entity).names)
+        rows = pa.Table.from_batches(batches) if batches else table_schema(entity).empty_table().select(names)
         return rows.sort_by("id")
 
     def export(self, types: list[str] | None = None, *, dates: str = Dates.NUMBER.value) -> Iterator[bytes]:

@@ -21,6 +21,8 @@ from omnigraph.exec.coded.codes import Coded, is_codable
 from omnigraph.exec.columns import CACHED_BYTES_MAX, Columns, Spread
 from omnigraph.exec.id_map import IdMaps, hash_text
 from omnigraph.rows.arrow_types import Entity, table_schema
+from omnigraph.rows.ends.references import shown_types
+from omnigraph.schema.catalog import EdgeType
 from omnigraph.storage.index.indexes import Coverage, IndexKind
 from omnigraph.storage.index.reads import known_indexes, look_up
 from omnigraph.storage.tables.columns_by_fragment import layout_of
@@ -129,6 +131,15 @@ class TableView:
 
     def many_values(self, names: Sequence[str], rows: Rows) -> dict[str, pa.Array]:
         """The same for several columns, which are read together."""
+        values = self.stored_values(names, rows)
+        for end in self.entity.ends if isinstance(self.entity, EdgeType) else ():
+            if end.type_column in values:
+                shown = shown_types(end, values[end.type_column])
+                values[end.type_column] = pc.if_else(pa.array(rows >= 0), shown, None)
+        return values
+
+    def stored_values(self, names: Sequence[str], rows: Rows) -> dict[str, pa.Array]:
+        """The values of columns as they are stored: with tags in place of the names of node types."""
         values: dict[str, pa.Array] = {}
         spread: Spread | None = None
         bound = rows if (rows >= 0).all() else rows[rows >= 0]

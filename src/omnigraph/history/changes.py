@@ -27,6 +27,10 @@ class Op(StrEnum):
     DELETE = "delete"
 
 
+Node = str | Mapping[str, str] | None
+"""The id of an endpoint, or ``type`` and ``id`` where an edge type has endpoints of several types."""
+
+
 @dataclass(frozen=True, slots=True)
 class Counts:
     """Numbers of inserted, updated and deleted entities."""
@@ -49,11 +53,11 @@ class Counts:
 
 @dataclass(frozen=True, slots=True)
 class Image:
-    """An entity in one state: its properties, and for an edge the ids of its endpoints."""
+    """An entity in one state: its properties, and for an edge its endpoints."""
 
     properties: Mapping[str, Any]
-    source: str | None = None
-    target: str | None = None
+    source: Node = None
+    target: Node = None
 
     def to_json(self) -> dict[str, Any]:
         shown: dict[str, Any] = {"properties": dict(self.properties)}
@@ -104,7 +108,11 @@ def _flat(image: Image) -> dict[str, Any]:
 
 
 def _ends(image: Image) -> str:
-    return "" if image.source is None else f" ({image.source} -> {image.target})"
+    return "" if image.source is None else f" ({_node(image.source)} -> {_node(image.target)})"
+
+
+def _node(node: Node) -> str:
+    return f"{node['type']}:{node['id']}" if isinstance(node, Mapping) else str(node)
 
 
 def _values(image: Image) -> str:

@@ -23,10 +23,15 @@ _VALUE: Final = re.compile(r"[+-]?[0-9]+(?:[.,][0-9]+)*|[0-9]{4}-[0-9]{2}-[0-9]{
 
 
 def stored_name(entity: Entity, name: str) -> str | None:
-    """The stored column that a name means: a property, ``id``, or an end of an edge."""
+    """The stored column that a name means: a property, ``id``, an end of an edge, or its type if it has several."""
     if name == ID or name in entity.properties:
         return name
-    return END_NAMES.get(name.lower()) if isinstance(entity, EdgeType) else None
+    if not isinstance(entity, EdgeType):
+        return None
+    typed = END_NAMES.get(name.lower().removesuffix("_type")) if name.lower().endswith("_type") else None
+    if typed is not None:
+        return entity.end(typed).type_column if entity.end(typed).is_typed else None
+    return END_NAMES.get(name.lower())
 
 
 def listed(names: Sequence[str]) -> str:

@@ -60,17 +60,16 @@ class Selection:
 
     spec: EntitySpec
     columns: Mapping[str, Expression]
-    ends: Mapping[str, NodeType]
+    ends: Mapping[str, NodeType | None]
 
     @classmethod
     def of(cls, spec: EntitySpec, schema: pa.Schema, nodes: Mapping[str, NodeType]) -> Selection:
         """The selection from a table with these columns; raises UsageError that names the position in the mapping."""
         columns = spec.chosen_columns(schema.names)
-        ends: dict[str, NodeType] = {}
-        if isinstance(spec.entity, EdgeType):
-            ends = {SRC: nodes[spec.entity.source], DST: nodes[spec.entity.target]}
-            for end, parts in spec.ends.items():
-                columns |= {f"{_ENDS[end]}.{number}": part for number, part in enumerate(parts)}
+        ends = end_nodes(spec, nodes)
+        for end, parts in spec.ends.items():
+            columns |= {f"{_ENDS[end]}.{number}": part for number, part in enumerate(parts)}
+        columns |= {f"{_ENDS[end]}_type": part for end, part in spec.types.items()}
         for expression in columns.values():
             _check_column(expression, schema.names)
         return cls(spec, columns, ends)
@@ -85,6 +84,16 @@ class Selection:
     def computed(self) -> list[str]:
         """The columns that SQL expressions give."""
         return [name for name, expression in self.columns.items() if expression.sql is not None]
+
+
+def end_nodes(spec: EntitySpec, nodes: Mapping[str, NodeType]) -> dict[str, NodeType | None]:
+    """The node types at the ends of an entry; None for an end whose rows have several, whose ids are read later."""
+    found: dict[str, NodeType | None] = {}
+    for end in spec.entity.ends if isinstance(spec.entity, EdgeType) else ():
+        given = spec.types.get(end.word)
+        name = end.types[0] if not end.is_typed else None if given is None else given.value
+        found[end.column] = nodes.get(str(name))
+    return found
 
 
 def _check_column(expression: Expression, names: Sequence[str]) -> None:
@@ -154,7 +163,7 @@ def _stored(
     return PlacedBatch(stored_batch(arrays, selection.ends, len(kept)), kept)
 
 
-def stored_batch(arrays: Mapping[str, pa.Array], ends: Mapping[str, NodeType], rows: int) -> pa.RecordBatch:
+def stored_batch(arrays: Mapping[str, pa.Array], ends: Mapping[str, NodeType | None], rows: int) -> pa.RecordBatch:
     """Stored columns: ids as text, and the ids of both ends from their key columns, which are named ``src.0``."""
     named = {name: array for name, array in arrays.items() if "." not in name}
     if not named and not ends:
@@ -164,7 +173,7 @@ def stored_batch(arrays: Mapping[str, pa.Array], ends: Mapping[str, NodeType], r
         named[ID] = as_texts(named[ID])
     for end, node in ends.items():
         parts = [array for name, array in arrays.items() if name.startswith(f"{end}.")]
-        named[end] = reference_ids(node, parts)
+        named[end] = parts[0] if node is None else reference_ids(node, parts)
     return pa.RecordBatch.from_pydict(named)
 
 

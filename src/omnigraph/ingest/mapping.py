@@ -18,7 +18,7 @@ from omnigraph.core.suggestions import did_you_mean
 from omnigraph.errors import UsageError
 from omnigraph.ingest.files.formats import bare_name
 from omnigraph.rows.arrow_types import ID, Entity
-from omnigraph.schema.catalog import Catalog, EdgeType, NodeType
+from omnigraph.schema.catalog import Catalog, EdgeEnd, EdgeType, NodeType
 
 _IMPLIED: Final[Mapping[str, tuple[str, Mapping[str, str]]]] = {
     ".csv": ("csv", {}),
@@ -35,7 +35,7 @@ _IMPLIED: Final[Mapping[str, tuple[str, Mapping[str, str]]]] = {
 """The format and the options that the suffix of a path implies, in front of that of a compression."""
 
 _SOURCE_KEYS = ("path", "format", "options")
-_ENTRY_KEYS = ("source", "node", "edge", "columns", "id", "from", "to", "where")
+_ENTRY_KEYS = ("source", "node", "edge", "columns", "id", "from", "to", "from_type", "to_type", "where")
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,6 +68,8 @@ class EntitySpec:
     id: Expression | None = None
     ends: Mapping[str, tuple[Expression, ...]] = field(default_factory=dict)
     where: str | None = None
+    types: Mapping[str, Expression] = field(default_factory=dict)
+    """The types of nodes at ends that have several, by ``from`` and ``to``."""
 
     def chosen_columns(self, names: Sequence[str]) -> dict[str, Expression]:
         """The column of each property, and of the id, in a table with these columns.
@@ -152,7 +154,8 @@ def _entity_spec(given: object, at: str, catalog: Catalog) -> EntitySpec:
     if id_ is not None and entity.key:
         message = f"{at}.id: the id of {entity.name} is derived from its key ({', '.join(entity.key)})"
         raise UsageError(message, hint="leave out the id, and map the key", at=at)
-    return EntitySpec(at, source, entity, parsed, id_, _ends(spec, at, entity, catalog), where)
+    ends, types = _ends(spec, at, entity, catalog)
+    return EntitySpec(at, source, entity, parsed, id_, ends, where, types)
 
 
 def _entity(spec: Mapping[str, Any], at: str, catalog: Catalog) -> Entity:
@@ -168,16 +171,31 @@ def _entity(spec: Mapping[str, Any], at: str, catalog: Catalog) -> Entity:
     return found
 
 
-def _ends(spec: Mapping[str, Any], at: str, entity: Entity, catalog: Catalog) -> dict[str, tuple[Expression, ...]]:
-    given = [name for name in ("from", "to") if name in spec]
+Ends = tuple[dict[str, tuple[Expression, ...]], dict[str, Expression]]
+"""The key columns of both ends, and the types of their nodes."""
+
+
+def _ends(spec: Mapping[str, Any], at: str, entity: Entity, catalog: Catalog) -> Ends:
+    given = [name for name in ("from", "to", "from_type", "to_type") if name in spec]
     if not isinstance(entity, EdgeType):
         if given:
             message = f"{at}.{given[0]}: {entity.name} is a node type; only edges have ends"
             raise UsageError(message, hint=f"leave out {given[0]!r}", at=at)
-        return {}
+        return {}, {}
     ends: dict[str, tuple[Expression, ...]] = {}
-    for name, node_name in (("from", entity.source), ("to", entity.target)):
+    types: dict[str, Expression] = {}
+    for end in entity.ends:
+        name, node_name = end.word, end.types[0]
+        if end.is_typed and end.type_word in spec:
+            types[name] = _expression(spec[end.type_word], f"{at}.{end.type_word}")
+            node_name = _constant_type(types[name], end) or node_name
+        elif end.type_word in spec:
+            message = f"{at}.{end.type_word}: {name} of {entity.name} has one type, {node_name}"
+            raise UsageError(message, hint=f"leave out {end.type_word!r}", at=at)
         key = catalog.nodes[node_name].key
+        if end.is_typed and any(len(catalog.nodes[other].key) > 1 for other in end.types) and name not in types:
+            message = f"{at}: {name} of {entity.name} may be one of {', '.join(end.types)}"
+            raise UsageError(message, hint=f'name the type, "{end.type_word}": {{"value": "{node_name}"}}', at=at)
         if name not in spec:
             hint = f"add {name!r} with the column that holds the {'key' if key else 'id'} of a {node_name}"
             raise UsageError(f'{at}: an edge needs "from" and "to"', hint=hint, at=at)
@@ -190,7 +208,17 @@ def _ends(spec: Mapping[str, Any], at: str, entity: Entity, catalog: Catalog) ->
             message = f"{at}.{name}: {node_name} has a composite key: expected {{{wanted}}}"
             raise UsageError(message, hint="give the column of every member of the key", at=at)
         ends[name] = tuple(_expression(parts[part], f"{at}.{name}.{part}") for part in key)
-    return ends
+    return ends, types
+
+
+def _constant_type(expression: Expression, end: EdgeEnd) -> str | None:
+    """The type that all nodes at an end have; None if a column or an expression gives it."""
+    if expression.value is None:
+        return None
+    if expression.value not in end.types:
+        hint = did_you_mean(str(expression.value), end.types) or f"the types are {', '.join(end.types)}"
+        raise UsageError(f"{expression.at}: {expression.value!r} is no type of this end", hint=hint, at=expression.at)
+    return str(expression.value)
 
 
 def _expression(given: object, at: str) -> Expression:

@@ -22,6 +22,8 @@ TYPE_ATTRIBUTE_NOTE = "omnigraph_type_attribute"
 """Attribute of a graph that names the attribute of types, where ``type`` is a property."""
 ID_ATTRIBUTE_NOTE = "omnigraph_id_attribute"
 """Attribute of a graph that names the attribute of ids, where the names of nodes are ``Type:id``."""
+TYPED_ENDS_NOTE = "omnigraph_typed_ends"
+"""Attribute of a graph that lists the ends of edge types over several node types: ``Likes.dst HasTag.src``."""
 NODE_TYPE = "Node"
 EDGE_TYPE = "Edge"
 
@@ -75,7 +77,8 @@ def from_networkx(
     ``type_attribute`` names the attribute that holds the type of a node or an edge (``type``); nodes and edges without
     it are of ``node_type`` and ``edge_type``. In a multigraph without types, keys that are texts are the types of the
     edges; with types they are their ids. An edge type between several pairs of node types becomes one type for each
-    pair, such as ``PersonLikesCity``. Undirected edges are stored once, in the order that the graph lists them.
+    pair, such as ``PersonLikesCity``, unless the graph comes from ``to_networkx`` and has edges over several types.
+    Undirected edges are stored once, in the order that the graph lists them.
     """
     if not is_networkx(graph):
         raise UsageError(
@@ -149,6 +152,7 @@ def _edges(
     graph: Any, types: _Types, type_of: Mapping[object, str], id_of: Mapping[object, object]
 ) -> tuple[dict[str, pa.Table], dict[str, tuple[str, str]]]:
     gathered: dict[tuple[str, str, str], _Columns] = defaultdict(_Columns)
+    typed = set(str(graph.graph.get(TYPED_ENDS_NOTE, "")).split())
     for source, target, key, attributes in _listed(graph):
         name = types.of_edge(attributes, key)
         row = {"src": id_of[source], "dst": id_of[target]}
@@ -157,7 +161,9 @@ def _edges(
         given = attributes.get(graph.graph.get(ID_ATTRIBUTE_NOTE, "id"))
         row = row if given is None else {**row, "id": str(given)}
         rest = _properties(attributes, types.attribute, {"id"}, None, "edge_id")
-        gathered[name, type_of[source], type_of[target]].add((source, target), row | rest)
+        ends = {"src": type_of[source], "dst": type_of[target]}
+        row |= {f"{end}_type": ends.pop(end) for end in _ENDS if f"{name}.{end}" in typed}
+        gathered[name, ends.get("src", ""), ends.get("dst", "")].add((source, target), row | rest)
     pairs: dict[str, int] = defaultdict(int)
     for name, _, _ in gathered:
         pairs[name] += 1
@@ -166,7 +172,8 @@ def _edges(
         for found in gathered
     }
     tables = {names[found]: rows.table(names[found]) for found, rows in sorted(gathered.items())}
-    return tables, {names[found]: (found[1], found[2]) for found in sorted(gathered)}
+    several = "several types"
+    return tables, {names[found]: (found[1] or several, found[2] or several) for found in sorted(gathered)}
 
 
 def _joined(found: tuple[str, str, str]) -> tuple[str, str, str]:

@@ -177,11 +177,11 @@ class Reading:
         return _PlainRecords(self, self.entity(name), source, reader)
 
 
-def references(entity: Entity, catalog: Catalog) -> dict[str, NodeType]:
+def references(entity: Entity, catalog: Catalog) -> dict[str, tuple[NodeType, ...]]:
     """The node types whose ids the stored columns of a type hold."""
     if isinstance(entity, EdgeType):
-        return {SRC: catalog.nodes[entity.source], DST: catalog.nodes[entity.target]}
-    return {ID: entity}
+        return {end.column: tuple(catalog.nodes[name] for name in end.types) for end in entity.ends}
+    return {ID: (entity,)}
 
 
 def has_envelope(record: object, entity: Entity) -> bool:
@@ -228,8 +228,17 @@ class _PlainRecords:
         data |= self._constants
         for name in (ID, SRC, DST, *text_key(self.entity)):
             if data.get(name) is not None:
-                data[name] = id_text(data[name], self._nodes.get(name))
+                data[name] = self._id(name, data[name], data.get(f"{name}_type"))
         self._reader.read_as(self.entity, data, number)
+
+    def _id(self, name: str, value: object, type_name: object) -> object:
+        """The id of a value, as the key of its node type writes it; of a nested one as well."""
+        if isinstance(value, Mapping) and value.keys() == {"type", "id"}:
+            return {**value, "id": self._id(name, value["id"], value["type"])}
+        nodes = self._nodes.get(name, ())
+        if len(nodes) > 1:
+            nodes = tuple(node for node in nodes if node.name == type_name)
+        return id_text(value, nodes[0] if nodes else None)
 
     def _match(self, names: tuple[str, ...]) -> tuple[dict[str, str], list[ColumnProblem]]:
         """The key of each stored column, for records with these keys."""

@@ -174,6 +174,8 @@ class Cursor:
         """A problem at the current token; an ERROR token brings its own message."""
         if self.token.kind is Kind.ERROR:
             return SyntaxProblem(self.token.text, self.token.span)
+        if hint is None and self.at("|"):
+            hint = "`|` stands between the types of an edge's end in a schema; the operator is `or`"
         if hint is None and self.token.text in _CLOSERS and self.peek(-1).text == ",":
             hint = f"remove the comma before `{self.token.text}`"
         return SyntaxProblem(f"{message}, found {describe(self.token)}", self.token.span, hint)

@@ -155,12 +155,16 @@ class ReadBody:
 
 @dataclass(frozen=True, slots=True)
 class Assignment:
-    """``property: value`` in an insert or update; in an update also ``property.member[0]: value`` of a JSON value."""
+    """``property: value`` in an insert or update; in an update also ``property.member[0]: value`` of a JSON value.
+
+    With ``node_type`` it is ``to: { type: "Post", id: "7" }``: the node at an end of an edge, whose id is the value.
+    """
 
     property: Name
     value: Expr
     span: Span = field(compare=False)
     path: tuple[str | int, ...] = ()
+    node_type: Expr | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -302,6 +302,8 @@ def _part(part: _Part) -> str:
             return f"${variable.name}: {f'[{{ {inside} }}]' if inside else spell_type(type_ref)}"
         case PropertyMatch():
             return spell_match(part)
+        case Assignment(name, value) if part.node_type is not None:
+            return f"{name.text}: {{ type: {spell_expression(part.node_type)}, id: {spell_expression(value)} }}"
         case Assignment(name, value):
             steps = "".join(_step(step) for step in part.path)
             return f"{name.text}{steps}: {spell_expression(value)}"

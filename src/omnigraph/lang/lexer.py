@@ -70,7 +70,7 @@ _TOKEN = re.compile(
     | (?P<string>"(?:[^"\\]|\\(?s:.))*")
     | (?P<open_string>")
     | (?P<quoted>'[^'\n]*'|`[^`\n]*`|[\u201c\u201d][^\u201c\u201d\n]*[\u201c\u201d])
-    | (?P<punctuation>->|\.\.|>=|<=|!=|[{}()\[\]:,.@=<>?+\-*/%])
+    | (?P<punctuation>->|\.\.|>=|<=|!=|\|(?!\|)|[{}()\[\]:,.@=<>?+\-*/%])
     | (?P<end>\Z)
     | (?P<unknown>&&|\|\||(?s:.))
     )
@@ -148,7 +148,6 @@ _EXPLANATIONS = {
     ";": "`;` is not used; white space separates",
     "&": "`&` is not an operator; write `and`",
     "&&": "`&&` is not an operator; write `and`",
-    "|": "`|` is not an operator; write `or`",
     "||": "`||` is not an operator; write `or`",
     "!": "`!` is only used in `!=`; to exclude, write `not { ... }`",
     "'": "a string starts and ends with a double quote",

@@ -102,12 +102,19 @@ class NodeDecl:
 
 
 @dataclass(frozen=True, slots=True)
+class EndsDecl:
+    """``A | B -> C | D``: edges from each of the sources to each of the targets."""
+
+    sources: tuple[Name, ...]
+    targets: tuple[Name, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class EdgeDecl:
-    """``edge Name: From -> To @card(..) @annotations @constraints(..) { ... }``."""
+    """``edge Name: From -> To, From -> To @card(..) @annotations @constraints(..) { ... }``."""
 
     name: Name
-    source: Name
-    target: Name
+    ends: tuple[EndsDecl, ...]
     cardinality: Cardinality | None
     annotations: tuple[Annotation, ...]
     constraints: tuple[Constraint, ...]

@@ -12,6 +12,7 @@ from omnigraph.lang.pg_ast import (
     Constraint,
     Declaration,
     EdgeDecl,
+    EndsDecl,
     InterfaceDecl,
     NodeDecl,
     PgLiteral,
@@ -69,8 +70,8 @@ def _node_header(node: NodeDecl) -> tuple[str, int]:
 
 
 def _edge_header(edge: EdgeDecl) -> tuple[str, int]:
-    parts = [f"edge {edge.name.text}: {edge.source.text} -> {edge.target.text}"]
-    ends = [edge.target.span.end]
+    parts = [f"edge {edge.name.text}: {', '.join(map(_ends, edge.ends))}"]
+    ends = [edge.ends[-1].targets[-1].span.end]
     if edge.cardinality is not None:
         high = "" if edge.cardinality.high is None else str(edge.cardinality.high)
         parts.append(f"@card({edge.cardinality.low}..{high})")
@@ -80,6 +81,11 @@ def _edge_header(edge: EdgeDecl) -> tuple[str, int]:
     ends.extend(annotation.span.end for annotation in edge.annotations)
     ends.extend(constraint.span.end for constraint in edge.constraints)
     return " ".join(parts), max(ends)
+
+
+def _ends(ends: EndsDecl) -> str:
+    sources, targets = (" | ".join(name.text for name in side) for side in (ends.sources, ends.targets))
+    return f"{sources} -> {targets}"
 
 
 def _member(member: PropertyDecl | Constraint) -> str:

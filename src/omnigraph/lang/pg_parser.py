@@ -19,6 +19,7 @@ from omnigraph.lang.pg_ast import (
     ConstraintKind,
     Declaration,
     EdgeDecl,
+    EndsDecl,
     InterfaceDecl,
     NodeDecl,
     PgLiteral,
@@ -112,9 +113,9 @@ def _node(cursor: Cursor, start: Span) -> NodeDecl:
 def _edge(cursor: Cursor, start: Span) -> EdgeDecl:
     name = cursor.type_name("the edge type's name")
     cursor.expect(":", "between an edge type and its endpoints, as in `edge Knows: Person -> Person`")
-    source = cursor.type_name("the source node type")
-    cursor.expect("->", "between the source and the target type")
-    target = cursor.type_name("the target node type")
+    ends = [_ends(cursor)]
+    while cursor.take(","):
+        ends.append(_ends(cursor))
     cardinality = _cardinality(cursor) if _at_card(cursor) else None
     annotations: list[Annotation] = []
     constraints: list[Constraint] = []
@@ -127,7 +128,22 @@ def _edge(cursor: Cursor, start: Span) -> EdgeDecl:
             annotations.append(_annotation(cursor))
     body = _body(cursor, f"edge {name.text}", constraints=True) if cursor.take("{") else ()
     span = cursor.since(start)
-    return EdgeDecl(name, source, target, cardinality, tuple(annotations), tuple(constraints), body, span)
+    return EdgeDecl(name, tuple(ends), cardinality, tuple(annotations), tuple(constraints), body, span)
+
+
+def _ends(cursor: Cursor) -> EndsDecl:
+    sources = _end_types(cursor, "the source node type")
+    cursor.expect("->", "between the source and the target type")
+    return EndsDecl(sources, _end_types(cursor, "the target node type"))
+
+
+def _end_types(cursor: Cursor, wanted: str) -> tuple[Name, ...]:
+    names = [cursor.type_name(wanted)]
+    while cursor.take("|"):
+        names.append(cursor.type_name("another node type"))
+    if cursor.at("or") or cursor.at("/"):
+        raise cursor.problem("expected the end of the types", "several types of one end are written `Post | Comment`")
+    return tuple(names)
 
 
 def _at_card(cursor: Cursor) -> bool:

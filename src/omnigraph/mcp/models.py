@@ -83,6 +83,8 @@ class Entity(Arguments):
     id: Annotated[str | None, Field(description="Only for types whose ids are not derived from a key.")] = None
     source: Annotated[str | None, Field(description="Edges: the id of the node where it starts.")] = None
     target: Annotated[str | None, Field(description="Edges: the id of the node where it ends.")] = None
+    source_type: Annotated[str | None, Field(description="Its type, if edges start at several types.")] = None
+    target_type: Annotated[str | None, Field(description="Its type, if edges end at several types.")] = None
 
 
 class Write(Arguments):

@@ -47,7 +47,7 @@ def describe_graph(session: Session, given: models.Describe) -> Answer:
 
 
 def _heading(type_: NodeType | EdgeType, counts: dict[str, int]) -> dict[str, Any]:
-    ends = {"from": type_.source, "to": type_.target} if isinstance(type_, EdgeType) else {}
+    ends = {end.word: " | ".join(end.types) for end in type_.ends} if isinstance(type_, EdgeType) else {}
     key = {"key": list(type_.key)} if type_.key else {}
     return {
         "type": type_.name,
@@ -67,9 +67,7 @@ def _detail(snapshot: Snapshot, type_: NodeType | EdgeType, counts: dict[str, in
         if name in declared
     ]
     if isinstance(type_, NodeType):
-        form["edges"] = [
-            f"{edge.name}: {edge.source} -> {edge.target}" for edge in snapshot.catalog.edges_of(type_.name)
-        ]
+        form["edges"] = [f"{edge.name}: {edge.ends_text}" for edge in snapshot.catalog.edges_of(type_.name)]
     return form
 
 

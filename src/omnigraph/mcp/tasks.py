@@ -151,8 +151,13 @@ def _record(session: Session, branch: str, item: models.Entity) -> dict[str, Any
     if isinstance(type_, EdgeType):
         if item.source is None or item.target is None:
             raise UsageError(f"an edge {type_.name} needs `source` and `target`, the ids of its ends")
-        return {"edge": type_.name, "from": item.source, "to": item.target, "data": data}
+        ends = {"from": _node(item.source, item.source_type), "to": _node(item.target, item.target_type)}
+        return {"edge": type_.name, **ends, "data": data}
     return {"type": type_.name, "data": data}
+
+
+def _node(id_: str, type_name: str | None) -> str | dict[str, str]:
+    return id_ if type_name is None else {"type": type_name, "id": id_}
 
 
 def _deletion(session: Session, branch: str, places: list[models.Place]) -> tuple[str, dict[str, Any]]:

@@ -273,8 +273,9 @@ class _Binder:
         if path_variable is not None:
             self._bind_variable(path_variable, VariableKind.PATH, edge)
         types = (resolved.left_type, resolved.right_type)
-        step = Step(left, right, edge, resolved.direction, resolved.hops, *types, edge_variable, path_variable)
-        self.steps.append(step)
+        names = (edge_variable, path_variable)
+        has_pair = resolved.edge.has_types
+        self.steps.append(Step(left, right, edge, resolved.direction, resolved.hops, *types, *names, has_pair))
 
     def _bind_endpoint(self, variable: ast.Variable, type_name: str) -> str:
         if variable.is_anonymous:

@@ -336,7 +336,8 @@ def describe_statement(statement: StatementIR) -> str:
             verb = "UpsertNode" if statement.keeps else "InsertNode"
             return f"{verb} {statement.type_name} {_assignments(statement.assignments)}{_returned(statement)}"
         case InsertEdge():
-            ends = f"from {render(statement.source)} to {render(statement.target)}"
+            ends = f"from {_node(statement.source, statement.source_type)}"
+            ends += f" to {_node(statement.target, statement.target_type)}"
             verb = "UpsertEdge" if statement.keeps else "InsertEdge"
             return f"{verb} {statement.type_name} {ends} {_assignments(statement.assignments)}{_returned(statement)}"
         case UpdateNodes() | UpdateEdges():
@@ -352,6 +353,10 @@ def describe_statement(statement: StatementIR) -> str:
             return f"ForRecords ${statement.variable} in ${statement.parameter}"
         case _:
             assert_never(statement)
+
+
+def _node(id_: ir.Expr, type_: ir.Expr | None) -> str:
+    return render(id_) if type_ is None else f"{render(type_)} {render(id_)}"
 
 
 def _chosen(statement: UpdateNodes | UpdateEdges | DeleteNodes | DeleteEdges, change: str = "") -> str:

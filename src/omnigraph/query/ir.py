@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from enum import Enum
 
 from omnigraph.query.expressions import ConstantValue, Expr, Ranking
+from omnigraph.schema.ir import Pair
 from omnigraph.schema.types import PropertyType
 
 
@@ -38,14 +39,14 @@ ONE_HOP = HopRange(1, 1)
 
 @dataclass(frozen=True, slots=True)
 class VisibleEdges:
-    """Predicates that the edges of a walk satisfy, and the nodes at both of their ends; they read ``OWNER``.
+    """Predicates that the edges of a walk and the nodes at their ends, by type, satisfy; they read ``OWNER``."""
 
-    ``source`` and ``target`` are about the stored ends of the edge, whatever the direction of the walk.
-    """
-
-    source: Expr
     edge: Expr
-    target: Expr
+    nodes: tuple[tuple[str, Expr], ...]
+
+    def node(self, type_name: str) -> Expr:
+        """The predicate of the nodes of a type; the edge type must have it at an end."""
+        return next(predicate for name, predicate in self.nodes if name == type_name)
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +73,7 @@ class Expand:
     Reachability is defined from ``source`` to ``target`` in ``direction``; ``from_target`` says that the target is the
     end that is bound. With ``closes`` both ends are bound and the operator only filters rows. Without ``edge_variable``
     the result is a set of (source, target) pairs, with it one row per stored edge. With ``visible`` no other edges
-    exist: no hop may lead over one.
+    exist: no hop may lead over one. ``pair`` are the types of both ends if the table has a column for types.
     """
 
     input: Operator
@@ -90,6 +91,7 @@ class Expand:
     columns: tuple[str, ...] = ()
     edge_columns: tuple[str, ...] = ()
     visible: VisibleEdges | None = None
+    pair: Pair | None = None
 
     @property
     def new_variable(self) -> str:
@@ -109,6 +111,7 @@ class ShortestPath:
     path_variable: str
     wants_nodes: bool = False
     visible: VisibleEdges | None = None
+    pair: Pair | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -337,7 +340,7 @@ class InsertNode:
 
 @dataclass(frozen=True, slots=True)
 class InsertEdge:
-    """Inserts an edge between two node ids; ``keeps`` as for nodes."""
+    """Inserts an edge between two node ids, with the types that it names at ends of several; ``keeps`` as for nodes."""
 
     type_name: str
     source: Expr
@@ -345,14 +348,13 @@ class InsertEdge:
     assignments: tuple[AssignmentIR, ...]
     keeps: bool = False
     returning: tuple[Column, ...] = ()
+    source_type: Expr | None = None
+    target_type: Expr | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class UpdateNodes:
-    """Sets properties of the nodes for which the predicate is true.
-
-    ``bound`` is the id of the node where a pattern chooses it, null where it binds none.
-    """
+    """Sets properties of the nodes for which the predicate is true; ``bound`` is the id where a pattern chooses one."""
 
     type_name: str
     assignments: tuple[AssignmentIR, ...]

@@ -151,9 +151,8 @@ def _lower_block(block: MatchBlock, outer: tuple[str, ...], start: Operator | No
     assert root is not None, "the grammar demands a clause, and every clause binds or reads a variable"
     for step in paths:
         assert step.path_variable is not None
-        root = ShortestPath(
-            root, step.source, step.target, step.edge, step.direction, step.hops, step.path_variable, wants_nodes=True
-        )
+        ends = (step.source, step.target, step.edge, step.direction, step.hops, step.path_variable)
+        root = ShortestPath(root, *ends, wants_nodes=True, pair=step.pair)
         bound.add(step.path_variable)
     root, waiting = _apply_filters(root, waiting, bound, block.marked)
     for inner in block.optional:
@@ -251,4 +250,5 @@ def _expand(root: Operator, step: Step, bound: set[str]) -> Expand:
         edge_variable=step.edge_variable,
         from_target=from_target,
         closes=step.source in bound and step.target in bound,
+        pair=step.pair,
     )

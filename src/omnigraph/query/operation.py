@@ -9,9 +9,11 @@ from omnigraph.core.scalars import Scalar
 from omnigraph.lang import gq_ast as ast
 from omnigraph.query import expressions as ir
 from omnigraph.query.ir import (
+    ONE_HOP,
     Column,
     DeleteEdges,
     DeleteNodes,
+    Direction,
     Expand,
     ForMatches,
     InsertEdge,
@@ -26,7 +28,7 @@ from omnigraph.query.ir import (
 )
 from omnigraph.query.rewrite.tree import inputs
 from omnigraph.query.shaping.entities import result_columns
-from omnigraph.schema.catalog import Catalog
+from omnigraph.schema.catalog import Catalog, EdgeType
 
 KINDS: Final = {
     Scalar.STRING: "string",
@@ -132,10 +134,16 @@ def types_read(operator: Operator, catalog: Catalog) -> set[tuple[str, str]]:
             found.add(("node", operator.type_name))
         case Expand() | ShortestPath():
             edge = catalog.edges[operator.edge]
-            found.update({("edge", edge.name), ("node", edge.source), ("node", edge.target)})
+            found.update({("edge", edge.name), *(("node", name) for name in walked_types(operator, edge))})
     for below in inputs(operator):
         found |= types_read(below, catalog)
     return found
+
+
+def walked_types(operator: Expand | ShortestPath, edge: EdgeType) -> tuple[str, ...]:
+    """The types of the nodes that a walk may visit."""
+    is_step = isinstance(operator, Expand) and operator.hops == ONE_HOP and operator.direction is not Direction.BOTH
+    return operator.pair if operator.pair is not None and is_step else edge.node_types
 
 
 def _collect_writes(
@@ -150,8 +158,7 @@ def _collect_writes(
             case InsertEdge() | UpdateEdges() | DeleteEdges():
                 touched = {("edge", statement.type_name)}
                 if isinstance(statement, InsertEdge):
-                    edge = catalog.edges[statement.type_name]
-                    reads.update({("node", edge.source), ("node", edge.target)})
+                    reads.update(("node", name) for name in catalog.edges[statement.type_name].node_types)
             case DeleteNodes():
                 incident = {("edge", edge.name) for edge in catalog.edges_of(statement.type_name)}
                 touched = {("node", statement.type_name), *incident}

@@ -159,6 +159,9 @@ def bind_mutation(mutation: MutationIR, values: Values, now_ms: int, fold: Fold 
         # Not folded: a value that does not fit is a violation of the entity, which the executor reports.
         return _fit(value, transform(value, lambda part: _fill(part, values, now_ms)), name, wanted)
 
+    def typed(value: ir.Expr | None, end: str) -> ir.Expr | None:
+        return None if value is None else fit(value, f"{end}_type", ir.TEXT)
+
     def predicate(where: ir.Expr) -> ir.Expr:
         return coerce_predicate(transform(where, fill))
 
@@ -171,6 +174,8 @@ def bind_mutation(mutation: MutationIR, values: Values, now_ms: int, fold: Fold 
                     statement,
                     source=fit(statement.source, "from", ir.TEXT),
                     target=fit(statement.target, "to", ir.TEXT),
+                    source_type=typed(statement.source_type, "from"),
+                    target_type=typed(statement.target_type, "to"),
                     assignments=assign(statement.assignments),
                     returning=shown(statement),
                 )

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 from omnigraph.query.expressions import Expr
 from omnigraph.query.ir import Direction, HopRange
+from omnigraph.schema.ir import Pair
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,6 +34,12 @@ class Step:
     target_type: str
     edge_variable: str | None = None
     path_variable: str | None = None
+    has_pair: bool = False
+    """True if the edge type connects several pairs of types, or did."""
+
+    @property
+    def pair(self) -> Pair | None:
+        return (self.source_type, self.target_type) if self.has_pair else None
 
 
 @dataclass(frozen=True, slots=True)

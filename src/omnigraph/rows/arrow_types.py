@@ -57,7 +57,10 @@ ARROW_TYPES: Final[dict[Scalar, pa.DataType]] = {
 
 
 def table_schema(entity: Entity) -> pa.Schema:
-    """The columns of a type's table: ``id``, for edges ``src`` and ``dst``, then the properties by name."""
+    """The columns of a type's table: ``id``, then the properties by name.
+
+    Those of edges begin with ``id``, ``src``, ``dst``, and the tags of ends with several types.
+    """
     # An entity type never changes, so its columns are kept beside its fields: a write asks for them a dozen times.
     kept: dict[str, pa.Schema] = vars(entity)
     if _KEPT not in kept:
@@ -69,6 +72,8 @@ def _table_schema(entity: Entity) -> pa.Schema:
     fields = [pa.field(ID, pa.utf8(), nullable=False, metadata=PRIMARY_KEY_METADATA)]
     if isinstance(entity, EdgeType):
         fields += [pa.field(SRC, pa.utf8(), nullable=False), pa.field(DST, pa.utf8(), nullable=False)]
+        columns = (end.type_column for end in entity.ends)
+        fields += [pa.field(name, pa.utf8()) for name in columns if name is not None]
     fields += [property_field(entity.properties[name]) for name in sorted(entity.properties)]
     return pa.schema(fields)
 

@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable
 
+from omnigraph.rows.ends.references import node_of, shown_node
 from omnigraph.rows.violations import Violation, ViolationCode
 from omnigraph.schema.catalog import EdgeType
 
@@ -51,8 +52,11 @@ def beyond_sql(edge: EdgeType, column: str) -> str:
 
 
 def cardinality_violation(edge: EdgeType, source: str, count: int) -> Violation:
-    """A node with too many or too few edges of a type."""
+    """A node, given by its reference, with too many or too few edges of a type."""
     low, high = edge.ir.card_min, edge.ir.card_max
     bound = f"max {high}" if high is not None and count > high else f"min {low}"
-    message = f"@card violation on edge {edge.name}: source '{source}' has {count} edges ({bound})"
-    return Violation(ViolationCode.CARDINALITY, message, edge.table_key, None, "src", other_id=source)
+    node = shown_node(edge.source, source)
+    message = f"@card violation on edge {edge.name}: source {node} has {count} edges ({bound})"
+    node_name, node_id = node_of(edge.source, source)
+    table = f"node:{node_name}"
+    return Violation(ViolationCode.CARDINALITY, message, edge.table_key, None, "src", None, node_id, table)

@@ -6,7 +6,10 @@ the node has a key, the value is that of the key, so that 1 and "1" both find th
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from omnigraph.core.scalars import Scalar
 from omnigraph.rows.arrow_casts import cast_column, is_uuid, plain, uuid_texts
@@ -36,6 +39,23 @@ def id_texts(array: pa.Array, key: PropertyType) -> pa.Array:
     if key.scalar is not Scalar.STRING:
         return key_texts(cast_column(array, key), key)
     return _plain_texts(array)
+
+
+def id_columns(array: pa.Array, nodes: Sequence[NodeType], names: Sequence[str | None]) -> pa.Array:
+    """Ids of nodes of several types, as ``id_column``; ``names`` are the types of the rows, None if not given."""
+    if len({key_type_of(node).scalar for node in nodes}) == 1:
+        return id_column(array, nodes[0])
+    known = {node.name: node for node in nodes}
+    given = pa.array(names, pa.utf8())
+    parts, places = [], []
+    for name in dict.fromkeys(names):
+        own = pc.is_null(given) if name is None else pc.fill_null(pc.equal(given, name), False)
+        parts.append(id_column(array.filter(own), None if name is None else known[name]))
+        places.append(pc.indices_nonzero(own))
+    if not parts:
+        return id_column(array, None)
+    order = pa.concat_arrays(places)
+    return pa.concat_arrays(parts).take(pc.sort_indices(order))
 
 
 def key_type_of(node: NodeType | None) -> PropertyType:

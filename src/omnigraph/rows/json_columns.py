@@ -21,8 +21,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.json as pj
 
-from omnigraph.rows.arrow_types import DST, ID, SRC, Entity, table_schema
+from omnigraph.rows.arrow_types import ID, Entity, table_schema
 from omnigraph.rows.column_values import Unusual, fast_type, stored, temporal_in
+from omnigraph.rows.ends.references import has_typed_key, stored_tags
 from omnigraph.rows.json_lines import LineBlock, Malformed, parse_line
 from omnigraph.rows.keys import derived_ids
 from omnigraph.rows.limits import PARSE_BLOCK_BYTES, STRUCTURAL_TOKENS_MAX
@@ -32,6 +33,9 @@ from omnigraph.rows.typed_rows import TypedRows, counting
 from omnigraph.schema.catalog import Catalog, EdgeType
 
 NumberedLine = tuple[int, bytes]
+
+TYPED_END: Final = pa.struct([("type", pa.utf8()), ("id", pa.utf8())])
+"""A node at an end with several types."""
 
 _PREFIX: Final = re.compile(rb'\{"(type|edge)": ?"([A-Za-z0-9_]+)"')
 _PREFIX_NAME_AT: Final = 10
@@ -173,8 +177,11 @@ class _TypeParser:
         for name in self._properties:
             as_number = name in (self._numbers or ())
             fields.append(pa.field(name, fast_type(self._entity.properties[name].type, as_number=as_number)))
-        heads = ("edge", "from", "to") if isinstance(self._entity, EdgeType) else ("type",)
-        schema = pa.schema([*((head, pa.utf8()) for head in heads), ("data", pa.struct(fields))])
+        heads: dict[str, pa.DataType] = {"type": pa.utf8()}
+        if isinstance(self._entity, EdgeType):
+            ends = {end.word: TYPED_END if end.is_typed else pa.utf8() for end in self._entity.ends}
+            heads = {"edge": pa.utf8(), **ends}
+        schema = pa.schema([*heads.items(), ("data", pa.struct(fields))])
         options = pj.ParseOptions(explicit_schema=schema, unexpected_field_behavior="error", newlines_in_values=False)
         reading = pj.ReadOptions(use_threads=True, block_size=PARSE_BLOCK_BYTES)
         return pj.read_json(pa.BufferReader(data), reading, options)
@@ -187,12 +194,14 @@ class _TypeParser:
         omitted: dict[str, pa.BooleanArray] = {ID: pc.is_null(given)} if given.null_count else {}
         ends: dict[str, pa.Array] = {}
         if isinstance(self._entity, EdgeType):
-            ends = {SRC: _flat(table.column("from")), DST: _flat(table.column("to"))}
-            for (column, end), key in zip(ends.items(), ("from", "to"), strict=True):
-                if end.null_count:
-                    omitted[column] = self._omitted(end, key, data, is_required=True)
+            ends = self._ends(self._entity, table)
+            for end in self._entity.ends:
+                if ends[end.column].null_count:
+                    omitted[end.column] = self._omitted(ends[end.column], end.word, data, is_required=True)
+                    if end.type_column is not None:
+                        omitted[end.type_column] = omitted[end.column]
                     # Only an edge with an id may leave its ends out.
-                    if pc.any(pc.and_(omitted[column], pc.is_null(given))).as_py():
+                    if pc.any(pc.and_(omitted[end.column], pc.is_null(given))).as_py():
                         raise Unusual
         for name, array in arrays.items():
             prop = self._entity.properties[name]
@@ -202,6 +211,28 @@ class _TypeParser:
         ids = self._ids(ends | arrays, given, omitted)
         batch = pa.RecordBatch.from_arrays([ids, *ends.values(), *arrays.values()], schema=self._schema)
         return batch, cells_of_columns(self._schema.names, omitted, batch.num_rows)
+
+    @staticmethod
+    def _ends(edge: EdgeType, table: pa.Table) -> dict[str, pa.Array]:
+        """The columns of both ends, in the order of the table."""
+        ids: dict[str, pa.Array] = {}
+        tags: dict[str, pa.Array] = {}
+        for end in edge.ends:
+            given = _flat(table.column(end.word))
+            if end.is_typed:
+                names, ids[end.column] = given.flatten()
+                # A node with a null in place of its type or id, or with another type, is reported by the exact path.
+                has_both = pc.and_(pc.is_valid(names), pc.is_valid(ids[end.column]))
+                known = pc.is_in(names, value_set=pa.array(end.types))
+                if not pc.all(pc.or_(pc.is_null(given), pc.and_(has_both, known)), min_count=0).as_py():
+                    raise Unusual
+                places = pc.index_in(names, value_set=pa.array(end.types))
+                tags[str(end.type_column)] = pa.array(stored_tags(end, end.types), pa.utf8()).take(places)
+            else:
+                ids[end.column] = given
+                if end.type_column is not None:
+                    tags[end.type_column] = pa.repeat(pa.scalar(end.stored_tag(end.types[0]), pa.utf8()), len(given))
+        return ids | tags
 
     def _omitted(self, array: pa.Array, key: str, data: bytes, *, is_required: bool) -> pa.BooleanArray:
         """A mask of nulls that the lines do not write; raises if a null is not allowed.
@@ -235,7 +266,8 @@ class _TypeParser:
             if name in omitted:
                 ids = pc.if_else(omitted[name], given, ids)
         # The comparison is null where no id was given.
-        if ids.null_count or (given.null_count < len(given) and not pc.all(pc.equal(ids, given)).as_py()):
+        is_given = given.null_count < len(given) and not has_typed_key(self._entity)
+        if ids.null_count or (is_given and not pc.all(pc.equal(ids, given)).as_py()):
             raise Unusual
         return ids
 

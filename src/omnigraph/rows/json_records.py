@@ -12,13 +12,21 @@ from typing import Final
 import pyarrow as pa
 
 from omnigraph.rows.arrow_types import DST, ID, SRC, Entity, table_schema
+from omnigraph.rows.ends.references import (
+    has_typed_key,
+    key_text_of_end,
+    stored_tags,
+    type_columns,
+    with_types,
+    written_node,
+)
 from omnigraph.rows.json_values import Convert, Unfit, converter, kind_of, to_text
 from omnigraph.rows.keys import key_id, key_text, key_type
 from omnigraph.rows.minting import MintIds
 from omnigraph.rows.omissions import Omissions, cells_of_rows
 from omnigraph.rows.typed_rows import TypedRows
 from omnigraph.rows.violations import Place, Violation, ViolationCode, Violations, shown
-from omnigraph.schema.catalog import Catalog, EdgeType
+from omnigraph.schema.catalog import Catalog, EdgeEnd, EdgeType
 from omnigraph.schema.types import PropertyType
 
 RESERVED: Final = frozenset(
@@ -65,8 +73,12 @@ class RecordReader:
 
     def read_as(self, entity: Entity, data: Mapping[str, object], line: int) -> None:
         """Read a record that has no envelope: stored columns and their values."""
-        ends = {key: data[name] for name, key in ((SRC, "from"), (DST, "to")) if name in data}
-        properties = {name: value for name, value in data.items() if name not in (SRC, DST)} if ends else data
+        if not isinstance(entity, EdgeType):
+            self._table(entity).add({}, data, line)
+            return
+        fields = {name for end in entity.ends for name in (end.column, f"{end.column}_type" if end.is_typed else "")}
+        ends = {end.word: _given_end(end, data) for end in entity.ends if end.column in data}
+        properties = {name: value for name, value in data.items() if name not in fields}
         self._table(entity).add(ends, properties, line)
 
     def malformed(self, message: str, line: int, table_key: str | None = None) -> None:
@@ -126,6 +138,12 @@ class RecordReader:
         return table
 
 
+def _given_end(end: EdgeEnd, data: Mapping[str, object]) -> object:
+    """An end of a record without an envelope: its id, with the type if there is one."""
+    value, name = data[end.column], data.get(f"{end.column}_type")
+    return value if not end.is_typed or name is None or isinstance(value, Mapping) else {"type": name, "id": value}
+
+
 class _Table:
     """Builder of the columns of one type."""
 
@@ -147,7 +165,7 @@ class _Table:
         self._is_noted = omissions is not Omissions.IGNORED
         self._is_partial = omissions is Omissions.ALLOWED
         self._schema = table_schema(entity)
-        self._system = 3 if isinstance(entity, EdgeType) else 1
+        self._system = 1 + len(with_types(entity, (SRC, DST))) if isinstance(entity, EdgeType) else 1
         self._properties: list[tuple[str, PropertyType, Convert]] = [
             (name, entity.properties[name].type, convert(entity.properties[name].type))
             for name in self._schema.names[self._system :]
@@ -172,17 +190,22 @@ class _Table:
         """Add a row; ``record`` holds the ends of an edge."""
         given, is_readable = self._given_id(data, line)
         ends: dict[str, str | None] = {}
+        tags: dict[str, str | None] = {}
         if isinstance(self._entity, EdgeType):
             is_optional = self._is_partial and given is not None
-            for column, key in ((SRC, "from"), (DST, "to")):
-                ends[column] = self._end(record, key, line) if key in record or not is_optional else None
-                is_readable &= ends[column] is not None or (is_optional and key not in record)
+            for end in self._entity.ends:
+                found = self._end(end, record, line) if end.word in record or not is_optional else None
+                ends[end.column], tag = found or (None, None)
+                if end.type_column is not None:
+                    tags[end.type_column] = tag
+                is_readable &= found is not None or (is_optional and end.word not in record)
         values = self._values(data, line)
         if not is_readable:
             return
-        entity_id = self._key_id(data, ends, values, given, line) if self._entity.key else self._mint_unless(given)
+        by_end = ends | tags
+        entity_id = self._key_id(data, by_end, values, given, line) if self._entity.key else self._mint_unless(given)
         if entity_id is not None:
-            self._add([entity_id, *ends.values(), *values], line)
+            self._add([entity_id, *by_end.values(), *values], line)
             self._note(data, ends, given)
 
     def _add(self, row: list[object], line: int) -> None:
@@ -192,19 +215,23 @@ class _Table:
 
     def _note(self, data: Mapping[str, object], ends: Mapping[str, str | None], given: str | None) -> None:
         omitted = [given is None, *(end is None for end in ends.values())]
+        if isinstance(self._entity, EdgeType):
+            omitted += [ends[end.column] is None for end in self._entity.ends if end.type_column is not None]
         names = self._schema.names[self._system :]
         self._omitted.append(omitted + [self._is_noted and name not in data for name in names])
 
     def _mint_unless(self, given: str | None) -> str:
         return self._mint_ids(1) if given is None else given
 
-    def _end(self, record: Mapping[str, object], key: str, line: int) -> str | None:
-        value = record.get(key)
+    def _end(self, end: EdgeEnd, record: Mapping[str, object], line: int) -> tuple[str, str | None] | None:
+        """The id and the tag of a node; None if something was reported."""
+        value, key = record.get(end.word), end.word
         if value is None:
             self._report(ViolationCode.REQUIRED, f'missing "{key}", the id of a node', key, line)
             return None
         try:
-            return to_text(value)
+            name, id_ = written_node(end, value)
+            return to_text(id_), stored_tags(end, [name])[0]
         except Unfit as problem:
             self._report(ViolationCode.TYPE, f'"{key}" must be the id of a node: {problem}', key, line)
             return None
@@ -231,6 +258,10 @@ class _Table:
         entity = self._entity
         by_name: dict[str, object] = {name: value for (name, _, _), value in zip(self._properties, values, strict=True)}
         by_name.update(ends)
+        for end in entity.ends if isinstance(entity, EdgeType) else ():
+            id_ = ends[end.column]
+            tag = None if end.type_column is None else ends[end.type_column]
+            by_name[end.column] = None if id_ is None else key_text_of_end(end, tag, id_)
         omitted = [name for name in entity.key if by_name[name] is None and name not in data]
         if omitted and self._is_partial:
             if given is None:
@@ -240,7 +271,7 @@ class _Table:
         if None in texts:
             return None
         derived = key_id([text for text in texts if text is not None])
-        if given is not None and given != derived:
+        if given is not None and given != derived and not has_typed_key(entity):
             self._report(ViolationCode.KEY, explicit_id_message(entity, given, derived), ID, line, given)
         return derived
 
@@ -266,7 +297,7 @@ class _Table:
         for name in data:
             if name not in self._known:
                 message = f"unknown property {shown(name)} of {self._entity.name}"
-                if isinstance(self._entity, EdgeType) and name in (SRC, DST):
+                if isinstance(self._entity, EdgeType) and name in (SRC, DST, *type_columns(self._entity)):
                     message = f'{shown(name)} is not a property; the ends of an edge are "from" and "to"'
                 elif name in RESERVED:
                     message = f"the property name {shown(name)} is reserved"

@@ -20,6 +20,7 @@ import pyarrow.compute as pc
 from omnigraph.core.decimals import decimal_text
 from omnigraph.core.scalars import Scalar
 from omnigraph.core.temporal import date_to_days, datetime_to_milliseconds
+from omnigraph.rows.ends.references import end_of, key_texts_of_end
 from omnigraph.schema.catalog import EdgeType, NodeType
 from omnigraph.schema.types import PropertyType
 
@@ -69,7 +70,14 @@ def key_id(texts: Sequence[str]) -> str:
 
 def derived_ids(entity: NodeType | EdgeType, batch: pa.RecordBatch | pa.Table) -> pa.Array:
     """The ids of keyed entities, null where a member of the key has no text."""
-    return tuple_texts([key_texts(_flat(batch.column(name)), key_type(entity, name)) for name in entity.key])
+    return tuple_texts([_key_column(entity, name, batch) for name in entity.key])
+
+
+def _key_column(entity: NodeType | EdgeType, name: str, batch: pa.RecordBatch | pa.Table) -> pa.Array:
+    end = end_of(entity, name)
+    if end is not None:
+        return key_texts_of_end(end, batch)
+    return key_texts(_flat(batch.column(name)), key_type(entity, name))
 
 
 def tuple_texts(columns: Sequence[pa.Array]) -> pa.Array:

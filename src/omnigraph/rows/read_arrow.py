@@ -21,7 +21,9 @@ from omnigraph.errors import UsageError
 from omnigraph.rows.arrow_casts import cast_column, plain
 from omnigraph.rows.arrow_types import DST, ID, SRC, Entity, table_schema
 from omnigraph.rows.casting.problems import WrongColumn, WrongValue
-from omnigraph.rows.id_columns import id_column, text_key
+from omnigraph.rows.ends.columns import flat_ends, stored_name
+from omnigraph.rows.ends.references import has_typed_key, stored_tags, type_columns, with_types
+from omnigraph.rows.id_columns import id_column, id_columns, text_key
 from omnigraph.rows.json_records import explicit_id_message, required_message, unfit_message
 from omnigraph.rows.json_values import kind_of
 from omnigraph.rows.keys import derived_ids, key_texts, tuple_texts
@@ -33,9 +35,7 @@ from omnigraph.rows.violations import Place, Violation, ViolationCode, Violation
 from omnigraph.schema.catalog import EdgeType, NodeType
 from omnigraph.schema.types import PropertyType
 
-_TEXT = PropertyType(Scalar.STRING)
 _PANDAS_INDEX = re.compile(r"__index_level_\d+__")
-_ENDS = {"from": SRC, "to": DST, SRC: SRC, DST: DST}
 
 
 def as_reader(data: Any) -> pa.RecordBatchReader:
@@ -98,7 +98,7 @@ def from_batches(
     batch_rows: int = BATCH_ROWS,
     from_texts: bool = False,
     omissions: Omissions = Omissions.IGNORED,
-    references: Mapping[str, NodeType] = MappingProxyType({}),
+    references: Mapping[str, tuple[NodeType, ...]] = MappingProxyType({}),
     header: Place | None = None,
     locates_columns: bool = False,
 ) -> Iterator[TypedRows]:
@@ -109,6 +109,7 @@ def from_batches(
     rows with a violation aside leave it out, because the fault is not that of one row.
     """
     before = violations.total
+    schema, placed = flat_ends(entity, schema, placed)
     columns = _match_columns(entity, schema, violations, omissions, header)
     by_id = omissions is Omissions.ALLOWED and ID in columns
     if not by_id and not columns.keys() >= identifying_columns(entity):
@@ -176,10 +177,10 @@ def _match_columns(
         violations.add(Violation(code, message, entity.table_key, property=name, place=header))
 
     for index, given in enumerate(schema.names):
-        name = _ENDS.get(given, given) if isinstance(entity, EdgeType) else given
+        name = stored_name(entity, given)
         if name in found:
             report(ViolationCode.MALFORMED, f"two columns give {entity.name}.{name}", name)
-        elif name in entity.properties or name == ID or (isinstance(entity, EdgeType) and name in (SRC, DST)):
+        elif name in entity.properties or name == ID or name in with_types(entity, _ends(entity)):
             found[name] = index
         elif _PANDAS_INDEX.fullmatch(given) is None:
             report(ViolationCode.UNKNOWN_PROPERTY, f"unknown property {shown(given)} of {entity.name}", given)
@@ -210,11 +211,12 @@ class _Typing:
     mint_ids: MintIds
     violations: Violations
     omissions: Omissions
-    references: Mapping[str, NodeType]
+    references: Mapping[str, tuple[NodeType, ...]]
     locates_columns: bool
     from_texts: bool = False
     has_holes: bool = False
     _refused: set[str] = field(default_factory=set)
+    _end_types: dict[str, list[str | None]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         self._schema = table_schema(self.entity)
@@ -223,10 +225,14 @@ class _Typing:
         arrays: list[pa.Array] = []
         bad: set[int] = set()
         lost: set[int] = set()
+        tags = self._tags(batch, lines, lost)
         for wanted in self._schema:
             name = wanted.name
+            if name in tags:
+                arrays.append(tags[name])
+                continue
             is_property = name in self.entity.properties
-            type_ = self.entity.properties[name].type if is_property else _TEXT
+            type_ = self.entity.properties[name].type if is_property else PropertyType(Scalar.STRING)
             # Without its id or an end a row cannot be compared with others.
             wrong = bad if is_property and name not in identifying_columns(self.entity) else lost
             array = self._typed(batch, name, type_, lines, wrong)
@@ -256,9 +262,35 @@ class _Typing:
                 self._report(ViolationCode.TYPE, self._unfit(name, str(problem)), name, first)
             return pa.nulls(batch.num_rows, self._schema.field(name).type)
 
-    def _cast(self, array: pa.Array, name: str, type_: PropertyType) -> pa.Array:
+    def _tags(self, batch: pa.RecordBatch, lines: pa.Array, lost: set[int]) -> dict[str, pa.Array]:
+        """The tags of ends; rows with a type that the end does not have are lost."""
+        found: dict[str, pa.Array] = {}
+        self._end_types.clear()
+        for end in self.entity.ends if isinstance(self.entity, EdgeType) else ():
+            if end.type_column is None:
+                continue
+            names: list[str | None] = [None] * batch.num_rows
+            if end.column not in self.columns:
+                found[end.type_column] = pa.nulls(batch.num_rows, pa.utf8())
+                continue
+            if end.type_column in self.columns:
+                names = as_texts(batch.column(self.columns[end.type_column])).to_pylist()
+                for row, name in enumerate(names):
+                    if name is not None and name not in end.types:
+                        why = f"{shown(name)} is no type of this end (expected: {', '.join(end.types)})"
+                        self._report(ViolationCode.TYPE, f"{end.type_word}: {why}", end.column, lines[row].as_py())
+                        lost.add(row)
+                        names[row] = None
+            self._end_types[end.column] = names
+            found[end.type_column] = pa.array(stored_tags(end, names), pa.utf8())
+        return found
+
+    def _cast(self, array: pa.Array, name: str, type_: PropertyType, at: int) -> pa.Array:
         if name in self.references or name == ID:
-            return id_column(array, self.references.get(name))
+            nodes = self.references.get(name, ())
+            if len(nodes) < 2:
+                return id_column(array, nodes[0] if nodes else None)
+            return id_columns(array, nodes, self._end_types[name][at : at + len(array)])
         if name in text_key(self.entity):
             return id_column(array, None)
         return cast_column(array, type_, from_texts=self.from_texts)
@@ -272,7 +304,7 @@ class _Typing:
         values among m rows cost about n log m casts.
         """
         try:
-            yield self._cast(array, name, type_)
+            yield self._cast(array, name, type_, at)
         except WrongValue as problem:
             if len(array) > 1:
                 half = len(array) // 2
@@ -302,7 +334,10 @@ class _Typing:
     def _omitted(self, given: pa.Array) -> Cells | None:
         """The cells that the table has no column for, and absent ids."""
         names = table_schema(self.entity).names
-        absent = [name for name in names if name not in self.columns and name != ID]
+        hidden = set(type_columns(self.entity))
+        absent = [name for name in names if name not in self.columns and name != ID and name not in hidden]
+        # The type of a node is omitted with its id, and never alone.
+        absent = with_types(self.entity, absent)
         cells = omitting(names, absent if self.omissions is not Omissions.IGNORED else (), len(given))
         if given.null_count:
             cells = omitting(names, [ID], len(given)) if cells is None else cells
@@ -318,7 +353,9 @@ class _Typing:
         if not self.entity.key:
             return self._with_ids(rows, given_or_minted(given, self.mint_ids))
         ids = derived_ids(self.entity, batch)
-        is_wrong = pc.or_kleene(pc.is_null(ids), pc.fill_null(pc.not_equal(given, ids), False))
+        is_wrong = pc.is_null(ids)
+        if not has_typed_key(self.entity):
+            is_wrong = pc.or_kleene(is_wrong, pc.fill_null(pc.not_equal(given, ids), False))
         for index in pc.indices_nonzero(is_wrong):
             row = index.as_py()
             self._report_key(self.entity, given[row].as_py(), ids[row].as_py(), lines[row].as_py())

@@ -22,10 +22,20 @@ from omnigraph.rows.cardinality import (
     is_beyond,
     touched_sources,
 )
+from omnigraph.rows.ends.references import (
+    end_of,
+    node_of,
+    reference,
+    reference_texts,
+    references,
+    shown_types,
+    tags_of,
+)
+from omnigraph.rows.ends.violations import endpoint_violation, pair_violation
 from omnigraph.rows.keys import key_texts
 from omnigraph.rows.omissions import Cells
 from omnigraph.rows.violations import Place, Violation, ViolationCode, Violations
-from omnigraph.schema.catalog import Catalog, EdgeType, NodeType
+from omnigraph.schema.catalog import Catalog, EdgeEnd, EdgeType, NodeType
 from omnigraph.schema.types import PropertyType
 
 _TEXT = PropertyType(Scalar.STRING)
@@ -44,7 +54,10 @@ class Committed(Protocol):
         ...
 
     def edges_at(self, edge: EdgeType, end: str, ids: Sequence[str]) -> pa.Table:
-        """Committed edges (id, src, dst) whose ``src`` or ``dst`` is one of these ids."""
+        """Committed edges (id, src, dst) whose ``src`` or ``dst`` is one of these references (``rows.ends``).
+
+        The ends of the result are references. With ``id`` in place of an end, these are ids of edges.
+        """
         ...
 
     def edges_left_at(self, edge: EdgeType, end: str, ids: Sequence[str]) -> pa.Table:
@@ -52,11 +65,11 @@ class Committed(Protocol):
         ...
 
     def sources(self, edge: EdgeType) -> Iterable[str]:
-        """The distinct sources of all committed edges."""
+        """The references of the distinct sources of all committed edges."""
         ...
 
     def vacated(self, edge: EdgeType, sources: Sequence[str]) -> set[str]:
-        """Of touched sources without an edge after the delta, those that had one before."""
+        """Of touched sources without an edge after the delta, those that had one before; all as references."""
         ...
 
 
@@ -114,7 +127,10 @@ def unique_columns(entity: Entity) -> list[Texts]:
 
 
 def text_column(entity: Entity, column: str, table: pa.Table | pa.RecordBatch) -> pa.Array:
-    """A column as canonical texts, in which unique tuples are compared."""
+    """A column as canonical texts, in which unique tuples are compared; an end of an edge as references."""
+    end = end_of(entity, column)
+    if end is not None:
+        return references(end, table)
     values = table.column(column)
     array = values.combine_chunks() if isinstance(values, pa.ChunkedArray) else values
     type_ = entity.properties[column].type if column in entity.properties else _TEXT
@@ -154,34 +170,55 @@ def unique_violation(
 ) -> Violation:
     """Two entities with the same value; the second one is reported."""
     label = f"{entity.name}.{columns[0]}" if len(columns) == 1 else f"{entity.name}.({', '.join(columns)})"
-    shown = f"'{value[0]}'" if len(value) == 1 else f"({', '.join(value)})"
+    texts = [_shown(entity, column, text) for column, text in zip(columns, value, strict=True)]
+    shown = f"'{texts[0]}'" if len(texts) == 1 else f"({', '.join(texts)})"
     message = f"@unique violation on {label}: value {shown} held by '{ids[0]}' and '{ids[1]}'"
     return Violation(ViolationCode.UNIQUE, message, entity.table_key, ids[1], columns[0], place, ids[0])
+
+
+def _shown(entity: Entity, column: str, text: str) -> str:
+    """A canonical text in a message."""
+    end = end_of(entity, column)
+    return text if end is None else ":".join(part for part in node_of(end, text) if part and end.is_typed) or text
 
 
 def _check_endpoints(
     delta: TableDelta, edge: EdgeType, deltas: Deltas, committed: Committed, violations: Violations
 ) -> None:
-    for end, node_name in (("src", edge.source), ("dst", edge.target)):
-        if f"node:{node_name}" in violations.unidentified:
-            continue
-        wanted: list[str] = delta.rows.column(end).to_pylist()
-        missing = missing_nodes(f"node:{node_name}", dict.fromkeys(wanted), deltas, committed)
-        if not missing:
-            continue
-        for id_, node_id in zip(delta.ids(), wanted, strict=True):
-            if node_id in missing:
-                violations.add(endpoint_violation(edge, end, id_, node_id, delta.places.get(id_)))
+    for end in edge.ends:
+        texts = reference_texts(end, delta.rows)
+        by_type = nodes_by_type(end, texts)
+        missing = set(by_type.pop(None, ()))
+        for node_name, ids in by_type.items():
+            if f"node:{node_name}" not in violations.unidentified:
+                gone = missing_nodes(f"node:{node_name}", ids.values(), deltas, committed)
+                missing.update(text for text, id_ in ids.items() if id_ in gone)
+        for id_, text in zip(delta.ids(), texts, strict=True) if missing else ():
+            if text in missing:
+                violations.add(endpoint_violation(edge, end, id_, text, delta.places.get(id_)))
+    _check_pairs(delta, edge, violations)
 
 
-def endpoint_violation(
-    edge: EdgeType, end: str, id_: str, node_id: str, place: Place | None = None, *, is_stored: bool = False
-) -> Violation:
-    """An edge whose endpoint does not exist after the write: one of the input, or a stored one that remains."""
-    message = f"{end} '{node_id}' not found in {edge.source if end == 'src' else edge.target}"
-    if is_stored:
-        message = f"{edge.name} '{id_}' would lose its node: {message}"
-    return Violation(ViolationCode.ENDPOINT, message, edge.table_key, id_, end, place, node_id)
+def _check_pairs(delta: TableDelta, edge: EdgeType, violations: Violations) -> None:
+    """Report edges between types that the edge type does not connect. Only with pairs of ends there are such types."""
+    if len(edge.pairs) == len(edge.source.types) * len(edge.target.types):
+        return
+    sources, targets = (shown_types(end, tags_of(end, delta.rows)).to_pylist() for end in edge.ends)
+    for id_, source, target in zip(delta.ids(), sources, targets, strict=True):
+        if source in edge.source.types and target in edge.target.types and (source, target) not in edge.pairs:
+            violations.add(pair_violation(edge, id_, (source, target), delta.places.get(id_)))
+
+
+def nodes_by_type(end: EdgeEnd, texts: Iterable[str]) -> dict[str | None, dict[str, str]]:
+    """The ids of references by node type and reference; None holds those of no type of the end."""
+    wanted = dict.fromkeys(texts)
+    if end.type_column is None:
+        return {end.types[0]: {text: text for text in wanted}}
+    found: dict[str | None, dict[str, str]] = {}
+    for text in wanted:
+        node_name, id_ = node_of(end, text)
+        found.setdefault(node_name, {})[text] = id_
+    return found
 
 
 def missing_nodes(node_key: str, wanted: Iterable[str], deltas: Deltas, committed: Committed) -> set[str]:
@@ -210,20 +247,22 @@ def _check_stranded(catalog: Catalog, deltas: Deltas, committed: Committed, viol
             if edges is not None and edges.replaces_all:
                 continue
             handled = set(edges.ids()) | edges.removed if edges is not None else set()
-            for end, node_name in (("src", edge.source), ("dst", edge.target)):
-                if node_name != delta.entity.name:
+            for end in edge.ends:
+                if delta.entity.name not in end.types:
                     continue
-                table = committed.edges_left_at(edge, end, sorted(delta.gone))
-                for id_, node_id in zip(table.column("id").to_pylist(), table.column(end).to_pylist(), strict=True):
+                gone = sorted(reference(end, delta.entity.name, id_) for id_ in delta.gone)
+                table = committed.edges_left_at(edge, end.column, gone)
+                texts = table.column(end.column).to_pylist()
+                for id_, text in zip(table.column("id").to_pylist(), texts, strict=True):
                     if id_ not in handled:
                         violations.advise(STRANDED_HINT)
-                        violations.add(endpoint_violation(edge, end, id_, node_id, is_stored=True))
+                        violations.add(endpoint_violation(edge, end, id_, text, is_stored=True))
 
 
 def _check_cardinality(
     delta: TableDelta, edge: EdgeType, deltas: Deltas, committed: Committed, violations: Violations
 ) -> None:
-    after: list[str] = delta.rows.column("src").to_pylist()
+    after = reference_texts(edge.source, delta.rows)
     if delta.replaces_all:
         touched = touched_sources(committed.sources(edge) if has_minimum(edge) else (), after)
         kept: list[str] = []
@@ -231,8 +270,12 @@ def _check_cardinality(
         replaced = set(delta.ids()) | delta.removed
         touched = touched_sources(_sources_of(edge, replaced, committed), after)
         kept = _sources_kept(edge, touched, replaced, committed)
-    nodes = deltas.get(f"node:{edge.source}")
-    gone = nodes.gone if nodes is not None else frozenset()
+    gone = {
+        reference(edge.source, name, id_)
+        for name in edge.source.types
+        if (nodes := deltas.get(f"node:{name}")) is not None
+        for id_ in nodes.gone
+    }
     counts = edges_after(touched, kept, after)
     beyond = {source: count for source, count in counts.items() if source not in gone and is_beyond(edge, count)}
     without = [source for source, count in beyond.items() if not count]

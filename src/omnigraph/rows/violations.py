@@ -88,6 +88,8 @@ class Violation:
     property: str | None = None
     place: Place | None = None
     other_id: str | None = None
+    other_table: str | None = None
+    """The table of a node at an end of an edge."""
 
     def __str__(self) -> str:
         return self.message if self.place is None else f"{self.place}: {self.message}"

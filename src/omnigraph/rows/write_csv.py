@@ -1,8 +1,9 @@
 """Rows as CSV (RFC 4180) in the form that ``load`` reads: loading an export gives the same rows.
 
-The columns are ``id``, for edges ``from`` and ``to``, then the properties. Lists and vectors are JSON texts, and blobs
-base64 as in JSON lines. A null is an empty field, or the text given for it, without quotes; a value that reads the same
-has quotes. Arrow renders whole columns; only blobs pass through Python.
+The columns are ``id``, for edges ``from`` and ``to``, for ends of several types ``from_type`` and ``to_type``, then the
+properties. Lists and vectors are JSON texts, and blobs base64 as in JSON lines. A null is an empty field, or the text
+given for it, without quotes; a value that reads the same has quotes. Arrow renders whole columns; only blobs pass
+through Python.
 """
 
 from __future__ import annotations
@@ -34,7 +35,7 @@ from omnigraph.rows.write_json import (
 from omnigraph.schema.types import PropertyType
 
 _NEEDS_QUOTES = r'[",\r\n]|^\s|\s$'
-_ENDS: Final = {SRC: "from", DST: "to"}
+_ENDS: Final = {SRC: "from", DST: "to", f"{SRC}_type": "from_type", f"{DST}_type": "to_type"}
 _TEXT = PropertyType(Scalar.STRING)
 
 PLAIN_TEXTS: Final[Texts] = {
@@ -49,16 +50,16 @@ PLAIN_TEXTS: Final[Texts] = {
 """Texts of single values without quotes, null where the value is null."""
 
 
-def csv_header(columns: Sequence[str]) -> bytes:
+def csv_header(entity: Entity, columns: Sequence[str]) -> bytes:
     """The line with the names of the columns."""
-    return (",".join(_ENDS.get(name, name) for name in columns) + "\n").encode()
+    return (",".join(name if name in entity.properties else _ENDS.get(name, name) for name in columns) + "\n").encode()
 
 
 def write_csv(
     entity: Entity, columns: Sequence[str], batches: Iterable[pa.RecordBatch], dates: Dates, null: str
 ) -> Iterator[bytes]:
     """The header, then the records in chunks of whole records. Batches have the columns in this order."""
-    yield csv_header(columns)
+    yield csv_header(entity, columns)
     for batch in batches:
         # The text of a slice must fit the 32-bit offsets of a string column with room to spare.
         rows = max(1, batch.num_rows * BATCH_BYTES // max(1, batch.nbytes))

@@ -18,13 +18,14 @@ import pyarrow.compute as pc
 from omnigraph.core.scalars import Scalar
 from omnigraph.core.temporal import format_duration
 from omnigraph.errors import InputError
-from omnigraph.rows.arrow_types import DST, ID, SRC, Entity
+from omnigraph.rows.arrow_types import ID, Entity
+from omnigraph.rows.ends.references import UNRESOLVED, shown_batch
 from omnigraph.rows.json_values import MANAGED_BLOB
 from omnigraph.rows.keys import decimal_texts
 from omnigraph.rows.limits import BATCH_BYTES
 from omnigraph.rows.omissions import named_runs
 from omnigraph.rows.typed_rows import TypedRows
-from omnigraph.schema.catalog import EdgeType
+from omnigraph.schema.catalog import EdgeEnd, EdgeType
 from omnigraph.schema.types import PropertyType
 
 _NEEDS_ESCAPE = r'["\\\x00-\x1f]'
@@ -42,21 +43,27 @@ class Dates(Enum):
     """``2020-01-31`` and ``2020-01-31T12:00:00.000Z``."""
 
 
-def write_lines(entity: Entity, batches: Iterable[pa.RecordBatch], dates: Dates = Dates.NUMBER) -> Iterator[bytes]:
-    """JSON lines in chunks of whole lines. Properties have the order of the columns."""
+def write_lines(
+    entity: Entity, batches: Iterable[pa.RecordBatch], dates: Dates = Dates.NUMBER, *, is_shown: bool = False
+) -> Iterator[bytes]:
+    """JSON lines in chunks of whole lines. Properties have the order of the columns.
+
+    ``is_shown``: the batches have the names of node types in place of tags.
+    """
     for batch in batches:
         # The text of a slice must fit the 32-bit offsets of a string column with room to spare.
         rows = max(1, batch.num_rows * BATCH_BYTES // max(1, batch.nbytes))
         for start in range(0, batch.num_rows, rows):
-            yield _lines(entity, batch.slice(start, rows), JSON_TEXTS[dates])
+            part = batch.slice(start, rows)
+            yield _lines(entity, part if is_shown else shown_batch(entity, part), JSON_TEXTS[dates])
 
 
 def _lines(entity: Entity, batch: pa.RecordBatch, texts: Texts, columns: Collection[str] | None = None) -> bytes:
     named = batch.schema.names if columns is None else [name for name in batch.schema.names if name in columns]
     parts: list[object] = [f'{{"{"edge" if isinstance(entity, EdgeType) else "type"}":{quoted_text(entity.name)}']
-    for name, key in ((SRC, "from"), (DST, "to")):
-        if name in named:
-            parts += [f',"{key}":', string_texts(batch.column(name))]
+    for end in entity.ends if isinstance(entity, EdgeType) else ():
+        if end.column in named:
+            parts += [f',"{end.word}":', *_end_texts(end, batch)]
     separator = ',"data":{'
     for name in named:
         if name == ID:
@@ -73,6 +80,17 @@ def _lines(entity: Entity, batch: pa.RecordBatch, texts: Texts, columns: Collect
     return joined(*parts, "}}\n" if separator == "," else ',"data":{}}\n')
 
 
+def _end_texts(end: EdgeEnd, batch: pa.RecordBatch) -> list[object]:
+    """The parts of a node at an end: its id, or an object with its type."""
+    ids = string_texts(batch.column(end.column))
+    if not end.is_typed:
+        return [ids]
+    names = batch.column(str(end.type_column))
+    # The names of types need no escapes.
+    typed = pc.binary_join_element_wise('{"type":"', names, '","id":', ids, "}", "")
+    return [pc.if_else(pc.equal(names, UNRESOLVED), ids, typed)]
+
+
 def write_typed(rows: TypedRows) -> Iterator[bytes]:
     """JSON lines of rows that were read, in their order. Cells that the input does not name are left out."""
     names = rows.batch.schema.names
@@ -80,7 +98,7 @@ def write_typed(rows: TypedRows) -> Iterator[bytes]:
         yield from write_lines(rows.entity, [rows.batch])
         return
     for start, count, columns in named_runs(rows.omitted, names):
-        batch = rows.batch.slice(start, count)
+        batch = shown_batch(rows.entity, rows.batch.slice(start, count))
         size = max(1, batch.num_rows * BATCH_BYTES // max(1, batch.nbytes))
         for first in range(0, count, size):
             yield _lines(rows.entity, batch.slice(first, size), TEXTS, columns)

@@ -14,12 +14,14 @@ from typing import TypeVar
 from omnigraph.core.display import Display, Displayed, counted
 from omnigraph.core.suggestions import did_you_mean
 from omnigraph.errors import NotFoundError, UsageError
+from omnigraph.schema.ends.pairs import edge_pairs, end_types, ends_text
 from omnigraph.schema.ir import (
     CheckConstraint,
     EdgeIR,
     IndexConstraint,
     KeyConstraint,
     NodeIR,
+    Pair,
     PropertyIR,
     RangeConstraint,
     SchemaIR,
@@ -56,21 +58,100 @@ class NodeType(EntityType):
 
 
 @dataclass(frozen=True)
+class EdgeEnd:
+    """One end of an edge type: the column with the ids of its nodes, and the node types that they belong to.
+
+    ``tags`` are the words for these types in the table; ``untagged`` is the one of edges that have none.
+    """
+
+    column: str
+    types: tuple[str, ...]
+    tags: tuple[str, ...] = field(repr=False)
+    untagged: str | None = field(repr=False)
+
+    @property
+    def word(self) -> str:
+        """The name of the end in queries and data."""
+        return "from" if self.column == "src" else "to"
+
+    @property
+    def type_word(self) -> str:
+        """The name of its type in data."""
+        return f"{self.word}_type"
+
+    @property
+    def is_typed(self) -> bool:
+        """True if an id alone does not tell the node."""
+        return len(self.types) > 1
+
+    @property
+    def type_column(self) -> str | None:
+        """The column with the tags; None if the table has none."""
+        return None if self.untagged is None else f"{self.column}_type"
+
+    def stored_tag(self, type_name: str) -> str | None:
+        """The value of the type column for a type; None for the type of edges that have none."""
+        tag = self.tags[self.types.index(type_name)]
+        return None if tag == self.untagged or self.untagged is None else tag
+
+    def type_of(self, tag: str | None) -> str | None:
+        """The type that a value of the type column stands for; None if it is no type of this end."""
+        if self.untagged is None:
+            return self.types[0]
+        wanted = self.untagged if tag is None else tag
+        return self.types[self.tags.index(wanted)] if wanted in self.tags else None
+
+
+@dataclass(frozen=True)
 class EdgeType(EntityType):
-    """An edge type and the names of its endpoint types."""
+    """An edge type, the pairs of node types that it connects, and its two ends."""
 
     ir: EdgeIR = field(repr=False)
-    source: str
-    target: str
+    pairs: tuple[Pair, ...]
+    source: EdgeEnd
+    target: EdgeEnd
 
     @property
     def table_key(self) -> str:
         return f"edge:{self.name}"
 
     @property
+    def ends(self) -> tuple[EdgeEnd, EdgeEnd]:
+        return self.source, self.target
+
+    @cached_property
+    def node_types(self) -> tuple[str, ...]:
+        """The types at either end, by name."""
+        return tuple(sorted({*self.source.types, *self.target.types}))
+
+    @property
+    def ends_text(self) -> str:
+        """The ends as declared: ``Person -> Message``."""
+        return ends_text(self.ir.ends)
+
+    @property
+    def is_single(self) -> bool:
+        """True if all edges connect one node type with one."""
+        return len(self.pairs) == 1
+
+    @property
+    def has_types(self) -> bool:
+        """True if the table has a column for the types of an end, so that a walk must name them."""
+        return any(end.type_column is not None for end in self.ends)
+
+    @property
     def is_homogeneous(self) -> bool:
-        """Both ends have the same type, so paths of any length can follow this edge type."""
-        return self.source == self.target
+        """True if both ends have the same type, so that paths of any length can follow this edge type."""
+        return self.is_single and self.pairs[0][0] == self.pairs[0][1]
+
+    @property
+    def chains(self) -> bool:
+        """True if an edge of this type can follow another one."""
+        return not set(self.source.types).isdisjoint(self.target.types)
+
+    def end(self, column: str) -> EdgeEnd:
+        """The end of a column: ``src`` or ``dst``."""
+        return self.source if column == self.source.column else self.target
 
 
 Type = TypeVar("Type", NodeType, EdgeType, NodeType | EdgeType)
@@ -90,7 +171,11 @@ class Catalog(Displayed):
 
     @cached_property
     def edges(self) -> dict[str, EdgeType]:
-        return {edge.name: _edge_type(edge, self.order.get(f"edge:{edge.name}", ())) for edge in self.schema.edges}
+        pairs, tags = edge_pairs(self.schema), {node.name: node.stored_tag for node in self.schema.nodes}
+        return {
+            edge.name: _edge_type(edge, pairs[edge.name], tags, self.order.get(f"edge:{edge.name}", ()))
+            for edge in self.schema.edges
+        }
 
     @cached_property
     def _edges_folded(self) -> dict[str, EdgeType]:
@@ -113,11 +198,11 @@ class Catalog(Displayed):
 
     def edges_of(self, node_name: str) -> tuple[EdgeType, ...]:
         """Every edge type that has this node type at one of its ends, by name."""
-        return tuple(edge for edge in self.edges.values() if node_name in (edge.source, edge.target))
+        return tuple(edge for edge in self.edges.values() if node_name in edge.node_types)
 
 
 def _heading(item: EntityType) -> str:
-    return f"{item.name}: {item.source} -> {item.target}" if isinstance(item, EdgeType) else item.name
+    return f"{item.name}: {item.ends_text}" if isinstance(item, EdgeType) else item.name
 
 
 def _properties(ir: NodeIR | EdgeIR, order: tuple[str, ...]) -> dict[str, PropertyIR]:
@@ -138,7 +223,11 @@ def _node_type(ir: NodeIR, order: tuple[str, ...]) -> NodeType:
     )
 
 
-def _edge_type(ir: EdgeIR, order: tuple[str, ...]) -> EdgeType:
+def _edge_type(ir: EdgeIR, pairs: tuple[Pair, ...], tags: Mapping[str, str], order: tuple[str, ...]) -> EdgeType:
+    source, target = (
+        EdgeEnd(column, types, tuple(tags[name] for name in types), untagged)
+        for column, types, untagged in zip(("src", "dst"), end_types(pairs), ir.tagged, strict=True)
+    )
     return EdgeType(
         name=ir.name,
         properties=_properties(ir, order),
@@ -146,8 +235,9 @@ def _edge_type(ir: EdgeIR, order: tuple[str, ...]) -> EdgeType:
         indexes=tuple(item for item in ir.constraints if isinstance(item, IndexConstraint)),
         key=_key(ir),
         ir=ir,
-        source=ir.source,
-        target=ir.target,
+        pairs=pairs,
+        source=source,
+        target=target,
     )
 
 

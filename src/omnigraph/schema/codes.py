@@ -17,7 +17,10 @@ class Rule(Enum):
     UNKNOWN_INTERFACE = ("S103", "`implements` names an interface that does not exist")
     INTERFACE_TYPE_CLASH = ("S104", "a node declares a property with another type than its interface")
     INTERFACES_DISAGREE = ("S105", "two interfaces bring the same property with different semantics")
-    UNKNOWN_ENDPOINT = ("S106", "an edge starts or ends at something that is not a node type")
+    UNKNOWN_ENDPOINT = (
+        "S106",
+        "an edge starts or ends at something that is neither a node type nor an interface of one",
+    )
     EDGE_CASE_COLLISION = ("S107", "two edge types differ only in upper and lower case")
     SYSTEM_COLUMN = ("S108", "a property has the name of a system column of the storage")
     ENTITY_FIELD = ("S109", "a property has the name of a field that every node or edge has")
@@ -50,6 +53,8 @@ class Rule(Enum):
     RENAME_OWNER = ("S133", "`@rename_from` names a property of another type")
     RENAME_IN_NEW_TYPE = ("S134", "`@rename_from` on a property of a type that is new")
     RENAME_TWICE = ("S135", "two declarations continue the same accepted type or property")
+
+    TOO_MANY_ENDS = ("S136", "an edge type connects more pairs of node types than the limit")
 
     NO_KEY = ("S201", "a node type without a key: its ids are minted, and loading twice stores twice")
     UNUSED_INTERFACE = ("S202", "an interface that no node type implements")

@@ -5,9 +5,10 @@ All errors of a text are reported together. The accepted schema of a graph plays
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import Final, TypeVar
 
+from omnigraph.core.limits import EDGE_PAIRS_MAX
 from omnigraph.lang.diagnostics import Diagnostic
 from omnigraph.lang.pg_ast import Constraint, EdgeDecl, InterfaceDecl, NodeDecl, PropertyDecl
 from omnigraph.lang.pg_parser import ParsedSchema
@@ -23,9 +24,10 @@ from omnigraph.schema.declared import (
     DeclaredProperty,
     DeclaredSchema,
 )
+from omnigraph.schema.ends.pairs import end_types, expand_ends
 from omnigraph.schema.findings import Findings
 from omnigraph.schema.interfaces import inject, known_interfaces
-from omnigraph.schema.ir import External, TypeKind
+from omnigraph.schema.ir import External, Pair, TypeKind
 from omnigraph.schema.types import type_from_syntax
 
 SYSTEM_COLUMNS: Final = frozenset(
@@ -33,6 +35,8 @@ SYSTEM_COLUMNS: Final = frozenset(
 )
 NODE_FIELDS: Final = ("id",)
 EDGE_FIELDS: Final = ("id", "src", "dst", "from", "to")
+TYPE_FIELDS: Final = (("src_type", "from_type"), ("dst_type", "to_type"))
+"""Fields for the types of sources and of targets, if there are several: the column, and its name in the language."""
 _RENAMED: Final = {"id": "choose another name, such as `personId`; loads fill a single @key from a column `id`"}
 
 Declared = TypeVar("Declared", InterfaceDecl, NodeDecl, EdgeDecl)
@@ -50,7 +54,8 @@ def declare(
     interfaces = {name: _interface(findings, decl) for name, decl in interface_decls.items()}
     nodes = [_node(findings, decl, interfaces) for decl in node_decls.values()]
     _check_edge_names(findings, edge_decls.values())
-    edges = [_edge(findings, decl, node_decls, interfaces) for decl in edge_decls.values()]
+    implementing = _implementing(nodes)
+    edges = [_edge(findings, decl, node_decls, interfaces, implementing) for decl in edge_decls.values()]
     schema = DeclaredSchema(
         parsed.source,
         tuple(sorted(interfaces.values(), key=lambda item: item.name.text)),
@@ -101,17 +106,33 @@ def _node(findings: Findings, decl: NodeDecl, interfaces: Mapping[str, DeclaredI
 
 
 def _edge(
-    findings: Findings, decl: EdgeDecl, nodes: Mapping[str, NodeDecl], interfaces: Mapping[str, DeclaredInterface]
+    findings: Findings,
+    decl: EdgeDecl,
+    nodes: Mapping[str, NodeDecl],
+    interfaces: Mapping[str, DeclaredInterface],
+    implementing: Mapping[str, tuple[str, ...]],
 ) -> DeclaredEdge:
     notes = read_type_annotations(findings, TypeKind.EDGE, f"edge {decl.name.text}", decl.annotations)
-    for role, endpoint in (("source", decl.source), ("target", decl.target)):
-        if endpoint.text not in nodes:
+    for role, endpoint in _endpoints(decl):
+        if endpoint.text in interfaces and endpoint.text not in nodes:
+            if endpoint.text not in implementing:
+                message = f"edge {decl.name.text} has no {role}: no node type implements {endpoint.text}"
+                hint = f"declare one: `node ... implements {endpoint.text} {{ ... }}`"
+                findings.unresolved(Rule.UNKNOWN_ENDPOINT, message, endpoint.span, hint)
+        elif endpoint.text not in nodes:
             message = f"edge {decl.name.text} references unknown {role} type: {endpoint.text}"
-            is_interface = endpoint.text in interfaces
-            hint = "an interface cannot be an endpoint; name a node type" if is_interface else None
-            hint = hint or findings.suggest(endpoint.text, nodes) or f"declare it: `node {endpoint.text} {{ ... }}`"
+            similar = findings.suggest(endpoint.text, [*nodes, *interfaces])
+            hint = similar or f"declare it: `node {endpoint.text} {{ ... }}`"
             findings.unresolved(Rule.UNKNOWN_ENDPOINT, message, endpoint.span, hint)
+    ends = {(source.text, target.text) for item in decl.ends for source in item.sources for target in item.targets}
+    pairs = expand_ends(ends, nodes, implementing)
+    if len(pairs) > EDGE_PAIRS_MAX:
+        message = f"edge {decl.name.text} connects {len(pairs)} pairs of node types; the limit is {EDGE_PAIRS_MAX}"
+        findings.error(Rule.TOO_MANY_ENDS, message, decl.name.span, "declare several edge types")
+    if notes.external is not None:
+        _check_external_ends(findings, decl, nodes)
     properties = _properties(findings, TypeKind.EDGE, decl.name, decl.body)
+    _check_typed_ends(findings, decl.name, pairs, properties)
     _check_columns(findings, decl.name, properties, notes.external)
     reader = ConstraintReader(findings, TypeKind.EDGE, decl.name, properties)
     return DeclaredEdge(
@@ -123,11 +144,47 @@ def _edge(
         notes.custom,
         notes.rename_from,
         notes.external,
-        source=decl.source.text,
-        target=decl.target.text,
+        ends=tuple(sorted(ends)),
+        pairs=pairs,
         card_min=decl.cardinality.low if decl.cardinality else 0,
         card_max=decl.cardinality.high if decl.cardinality else None,
     )
+
+
+def _implementing(nodes: Iterable[DeclaredNode]) -> dict[str, tuple[str, ...]]:
+    """The names of the node types that implement each interface."""
+    found: dict[str, tuple[str, ...]] = {}
+    for node in nodes:
+        for interface in node.implements:
+            found[interface] = (*found.get(interface, ()), node.name.text)
+    return found
+
+
+def _endpoints(decl: EdgeDecl) -> Iterator[tuple[str, Name]]:
+    for ends in decl.ends:
+        yield from (("source", name) for name in ends.sources)
+        yield from (("target", name) for name in ends.targets)
+
+
+def _check_typed_ends(
+    findings: Findings, edge: Name, pairs: tuple[Pair, ...], properties: Mapping[str, DeclaredProperty]
+) -> None:
+    """An end with several types has a field for the type, so a property cannot have its name."""
+    for types, fields in zip(end_types(pairs), TYPE_FIELDS, strict=True):
+        for name in fields if len(types) > 1 else ():
+            if name in properties:
+                message = f"property name '{name}' is reserved: edge {edge.text} has ends of several types"
+                findings.error(Rule.ENTITY_FIELD, message, properties[name].name.span, "choose another name")
+
+
+def _check_external_ends(findings: Findings, edge: EdgeDecl, nodes: Mapping[str, NodeDecl]) -> None:
+    """A table of another format has ids at its ends and no types, so an end is of one type, whatever is added later."""
+    names = list(_endpoints(edge))
+    several = len(names) > 2 or any(name.text not in nodes for _, name in names)
+    if several:
+        message = f"@external is not supported on edge {edge.name.text}: an end has several types, or is an interface"
+        hint = "name one node type at each end, or declare an edge type for each pair"
+        findings.unresolved(Rule.MISPLACED_ANNOTATION, message, edge.name.span, hint)
 
 
 def _check_edge_names(findings: Findings, edges: Iterable[EdgeDecl]) -> None:

@@ -12,7 +12,7 @@ from typing import ClassVar
 from omnigraph.lang.pg_ast import ConstraintKind
 from omnigraph.lang.source import Source
 from omnigraph.lang.syntax import Name
-from omnigraph.schema.ir import ConstraintIR, CustomAnnotation, Embed, External, MergePolicy, TypeKind
+from omnigraph.schema.ir import ConstraintIR, CustomAnnotation, Embed, External, MergePolicy, Pair, TypeKind
 from omnigraph.schema.types import PropertyType
 
 
@@ -75,8 +75,9 @@ class DeclaredEdge(DeclaredType):
 
     kind = TypeKind.EDGE
 
-    source: str = ""
-    target: str = ""
+    ends: tuple[Pair, ...] = ()
+    pairs: tuple[Pair, ...] = ()
+    """The pairs of node types that the ends stand for."""
     card_min: int = 0
     card_max: int | None = None
 

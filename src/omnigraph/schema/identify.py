@@ -29,6 +29,7 @@ from omnigraph.schema.declared import (
     DeclaredSchema,
     DeclaredType,
 )
+from omnigraph.schema.ends.tags import retired_tags, tagged_edges, tagged_nodes
 from omnigraph.schema.findings import Findings
 from omnigraph.schema.ir import (
     ConstraintIR,
@@ -236,14 +237,18 @@ def _numbered(declared: DeclaredSchema, matches: _Matches, domain: str, previous
                 ids.incarnations[key] = incarnation
             case _ if type_.kind is not TypeKind.INTERFACE:
                 ids.incarnations[key] = ids.mint(ids.types[key], "", "incarnation")
+    nodes = tagged_nodes([_node_ir(node, ids) for node in declared.nodes], matches.types, previous)
     schema = SchemaIR(
         domain,
         ids.next_id,
         tuple(_interface_ir(interface, ids) for interface in declared.interfaces),
-        tuple(_node_ir(node, ids) for node in declared.nodes),
+        nodes,
         tuple(_edge_ir(edge, ids) for edge in declared.edges),
     )
-    return schema if previous is None else replace(schema, retired=retired_ids(previous, schema))
+    schema = replace(schema, edges=tagged_edges(schema, matches.types, previous))
+    if previous is None:
+        return schema
+    return replace(schema, retired=retired_ids(previous, schema), retired_tags=retired_tags(previous, schema))
 
 
 def retired_ids(before: SchemaIR, after: SchemaIR) -> tuple[int, ...]:
@@ -289,8 +294,7 @@ def _edge_ir(type_: DeclaredEdge, ids: _Ids) -> EdgeIR:
         ids.types[type_.kind, name],
         ids.incarnations[type_.kind, name],
         name,
-        type_.source,
-        type_.target,
+        type_.ends,
         type_.card_min,
         type_.card_max,
         _properties_ir(type_, ids),

@@ -13,6 +13,9 @@ from typing import assert_never
 
 from omnigraph.schema.types import PropertyType
 
+Pair = tuple[str, str]
+"""The source and the target of an edge, as names of types."""
+
 
 class TypeKind(StrEnum):
     """The three kinds of declared types, in the order in which ids are assigned."""
@@ -170,17 +173,28 @@ class NodeIR:
     instruction: str | None = None
     annotations: tuple[CustomAnnotation, ...] = ()
     external: External | None = None
+    tag: str | None = None
+    """The word for this type in edge tables (``schema.ends``); None if it is the name."""
+
+    @property
+    def stored_tag(self) -> str:
+        return self.name if self.tag is None else self.tag
 
 
 @dataclass(frozen=True, slots=True)
 class EdgeIR:
-    """An edge type between two node types; ``card_min`` and ``card_max`` count edges per source node."""
+    """An edge type; ``card_min`` and ``card_max`` count edges per source node.
+
+    ``ends`` are the declared pairs, sorted; a name is that of a node type, or of an interface for all types that
+    implement it. ``tagged`` has an item for the sources and one for the targets: None if the table has no column for
+    their types, else the tag of the edges without a value there. An end that had one type at first and then several
+    has such edges; ``ALWAYS_TAGGED`` if there are none.
+    """
 
     id: int
     incarnation: int
     name: str
-    source: str
-    target: str
+    ends: tuple[Pair, ...]
     card_min: int
     card_max: int | None
     properties: tuple[PropertyIR, ...]
@@ -189,6 +203,7 @@ class EdgeIR:
     instruction: str | None = None
     annotations: tuple[CustomAnnotation, ...] = ()
     external: External | None = None
+    tagged: tuple[str | None, str | None] = (None, None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -196,7 +211,7 @@ class SchemaIR:
     """An accepted schema. Types are sorted by name.
 
     The first schema of the graph counted its ids up to ``next_id``; ``retired`` are ids that were given later and are
-    no longer in use.
+    no longer in use. ``retired_tags`` are those of dropped node types that tables of edges may hold.
     """
 
     domain: str
@@ -205,6 +220,7 @@ class SchemaIR:
     nodes: tuple[NodeIR, ...]
     edges: tuple[EdgeIR, ...]
     retired: tuple[int, ...] = ()
+    retired_tags: tuple[str, ...] = ()
 
 
 TypeIR = InterfaceIR | NodeIR | EdgeIR

@@ -32,7 +32,7 @@ from omnigraph.schema.ir import (
     external_types,
     types_of,
 )
-from omnigraph.schema.json_reader import EXTERNAL_VERSION, FORMAT, VERSION, from_json
+from omnigraph.schema.json_reader import ENDS_VERSION, EXTERNAL_VERSION, FORMAT, VERSION, from_json
 from omnigraph.schema.types import PropertyType
 
 __all__ = [
@@ -48,19 +48,36 @@ __all__ = [
 
 JsonObject = dict[str, object]
 
+_OF_HISTORY = ("id", "incarnation", "tag", "tagged")
+"""Fields that follow from the history of a type, not from its declaration."""
+
 
 def to_json(schema: SchemaIR) -> JsonObject:
     """The complete JSON form."""
     return {
         "format": FORMAT,
-        "version": EXTERNAL_VERSION if any(external_types(schema)) else VERSION,
+        "version": _version(schema),
         "domain": schema.domain,
         "next_id": schema.next_id,
         "interfaces": [_type_json(interface) for interface in schema.interfaces],
         "nodes": [_type_json(node) for node in schema.nodes],
         "edges": [_type_json(edge) for edge in schema.edges],
         **({"retired": list(schema.retired)} if schema.retired else {}),
+        **({"retired_tags": list(schema.retired_tags)} if schema.retired_tags else {}),
     }
+
+
+def _version(schema: SchemaIR) -> int:
+    """The lowest version that has what a schema needs."""
+    if not all(_is_simple(edge, schema) for edge in schema.edges):
+        return ENDS_VERSION
+    return EXTERNAL_VERSION if any(external_types(schema)) else VERSION
+
+
+def _is_simple(edge: EdgeIR, schema: SchemaIR) -> bool:
+    """True if an edge type connects one node type with one: the only form of the versions before."""
+    nodes = {node.name for node in schema.nodes}
+    return len(edge.ends) == 1 and nodes.issuperset(edge.ends[0]) and edge.tagged == (None, None)
 
 
 def canonical(value: Mapping[str, object]) -> str:
@@ -101,7 +118,7 @@ def _sha256(text: str) -> str:
 
 def _shape(type_json: JsonObject) -> JsonObject:
     """The JSON form without ids, and with the members of keys and unique tuples sorted by name instead of by id."""
-    shape = {name: value for name, value in type_json.items() if name not in ("id", "incarnation")}
+    shape = {name: value for name, value in type_json.items() if name not in _OF_HISTORY}
     properties, constraints = type_json["properties"], type_json["constraints"]
     assert isinstance(properties, list) and isinstance(constraints, list)
     shape["properties"] = [{name: value for name, value in prop.items() if name != "id"} for prop in properties]
@@ -136,13 +153,21 @@ def _type_json(type_: TypeIR) -> JsonObject:
         case InterfaceIR():
             return {"kind": "interface", **shared}
         case NodeIR():
-            return {"kind": "node", **shared, **_notes_json(type_), "implements": list(type_.implements)}
+            tag = {} if type_.tag is None else {"tag": type_.tag}
+            return {"kind": "node", **shared, **_notes_json(type_), "implements": list(type_.implements), **tag}
         case EdgeIR():
-            ends = {"source": type_.source, "target": type_.target}
             card = {"card_min": type_.card_min, "card_max": type_.card_max}
-            return {"kind": "edge", **shared, **_notes_json(type_), **ends, **card}
+            return {"kind": "edge", **shared, **_notes_json(type_), **_ends_json(type_), **card}
         case _:
             assert_never(type_)
+
+
+def _ends_json(edge: EdgeIR) -> JsonObject:
+    ends: JsonObject = {"ends": [list(pair) for pair in edge.ends]}
+    if len(edge.ends) == 1:
+        [(source, target)] = edge.ends
+        ends = {"source": source, "target": target}
+    return ends if edge.tagged == (None, None) else {**ends, "tagged": list(edge.tagged)}
 
 
 def _notes_json(type_: NodeIR | EdgeIR) -> JsonObject:

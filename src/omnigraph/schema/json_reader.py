@@ -21,6 +21,7 @@ from omnigraph.schema.ir import (
     KeyConstraint,
     MergePolicy,
     NodeIR,
+    Pair,
     PropertyIR,
     RangeConstraint,
     SchemaIR,
@@ -32,6 +33,9 @@ FORMAT: Final = "omnigraph.schema"
 VERSION: Final = 1
 EXTERNAL_VERSION: Final = 2
 """The version of schemas with external types, which readers of version 1 would take for types without rows."""
+ENDS_VERSION: Final = 3
+"""The version of schemas with an edge type over an interface or several node types, with or without external types."""
+_VERSIONS: Final = (VERSION, EXTERNAL_VERSION, ENDS_VERSION)
 
 Member = TypeVar("Member", bound=Enum)
 
@@ -47,6 +51,7 @@ def from_json(data: Mapping[str, object]) -> SchemaIR:
         tuple(_node(item) for item in fields.objects("nodes")),
         tuple(_edge(item) for item in fields.objects("edges")),
         fields.integers("retired") if "retired" in data else (),
+        fields.texts("retired_tags") if "retired_tags" in data else (),
     )
 
 
@@ -54,10 +59,10 @@ def _check_version(data: Mapping[str, object]) -> None:
     """Refuse other formats and versions."""
     if data.get("format") != FORMAT:
         raise InputError(f"this is not a stored schema: its format is {data.get('format')!r}, not {FORMAT!r}")
-    if data.get("version") not in (VERSION, EXTERNAL_VERSION):
+    if data.get("version") not in _VERSIONS:
         raise InputError(
-            f"the schema is stored in version {data.get('version')!r}, but only versions {VERSION} and "
-            f"{EXTERNAL_VERSION} are supported",
+            f"the schema is stored in version {data.get('version')!r}, but only versions {VERSION} to {ENDS_VERSION} "
+            "are supported",
             hint="use a newer version of omnigraph",
         )
 
@@ -155,6 +160,7 @@ def _node(fields: _Fields) -> NodeIR:
         fields.optional_text("instruction"),
         _annotations(fields),
         _external(fields),
+        fields.optional_text("tag") if fields.has("tag") else None,
     )
 
 
@@ -163,8 +169,7 @@ def _edge(fields: _Fields) -> EdgeIR:
         fields.integer("id"),
         fields.integer("incarnation"),
         fields.text("name"),
-        fields.text("source"),
-        fields.text("target"),
+        _ends(fields),
         fields.integer("card_min"),
         None if fields.raw("card_max") is None else fields.integer("card_max"),
         _properties(fields),
@@ -173,6 +178,7 @@ def _edge(fields: _Fields) -> EdgeIR:
         fields.optional_text("instruction"),
         _annotations(fields),
         _external(fields),
+        _tagged(fields),
     )
 
 
@@ -187,6 +193,27 @@ def _external(fields: _Fields) -> External | None:
         given.optional_text("from"),
         given.optional_text("to"),
     )
+
+
+def _ends(fields: _Fields) -> tuple[Pair, ...]:
+    if not fields.has("ends"):
+        return ((fields.text("source"), fields.text("target")),)
+    found: list[Pair] = []
+    for pair in fields.items("ends"):
+        match pair:
+            case [str(source), str(target)]:
+                found.append((source, target))
+            case _:
+                raise InputError(f"the stored schema is damaged: {pair!r:.60} is not a pair of types")
+    return tuple(found)
+
+
+def _tagged(fields: _Fields) -> tuple[str | None, str | None]:
+    match fields.items("tagged") if fields.has("tagged") else [None, None]:
+        case [(str() | None) as source, (str() | None) as target]:
+            return source, target
+        case other:
+            raise InputError(f"the stored schema is damaged: {other!r:.60} is not a pair of tags")
 
 
 def _properties(fields: _Fields) -> tuple[PropertyIR, ...]:

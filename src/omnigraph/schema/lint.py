@@ -83,6 +83,9 @@ def _lint_declaration(report: _Report, declaration: InterfaceDecl | NodeDecl | E
     body = declaration.properties if isinstance(declaration, InterfaceDecl) else declaration.body
     if isinstance(declaration, NodeDecl):
         _lint_repetition(report, "interface", ((name.text, name.span) for name in declaration.implements))
+    for ends in declaration.ends if isinstance(declaration, EdgeDecl) else ():
+        for side in (ends.sources, ends.targets):
+            _lint_repetition(report, "end", ((name.text, name.span) for name in side))
     for member in body:
         if isinstance(member, PropertyDecl):
             bare = ((item.name.text, item.span) for item in member.annotations if item.name.text in ("unique", "index"))

@@ -21,6 +21,7 @@ from omnigraph.errors import CompileError, SchemaConflict
 from omnigraph.lang.pg_parser import parse_schema
 from omnigraph.lang.source import Source
 from omnigraph.schema.compile import accept
+from omnigraph.schema.ends.tags import retired_tags
 from omnigraph.schema.identify import DERIVED_BITS, all_ids
 from omnigraph.schema.ir import SchemaIR, TypeKind
 from omnigraph.schema.print import to_pg
@@ -91,7 +92,9 @@ def _retiring(schema: SchemaIR, *sides: SchemaIR) -> SchemaIR:
     """The schema with the ids that either side retired or that the merge dropped."""
     used = set(all_ids(schema))
     known = {id_ for side in sides for id_ in (*side.retired, *all_ids(side)) if id_ >> (DERIVED_BITS - 1)}
-    return replace(schema, retired=tuple(sorted(known - used)))
+    tags = {tag for side in sides for tag in (*side.retired_tags, *retired_tags(side, schema))}
+    live = {node.stored_tag for node in schema.nodes}
+    return replace(schema, retired=tuple(sorted(known - used)), retired_tags=tuple(sorted(tags - live)))
 
 
 def _conflict(clashes: Sequence[SchemaClash]) -> SchemaConflict:
@@ -199,6 +202,8 @@ class _Merging:
                 if needed not in merged:
                     what = f"needs a {needed[0].value} type that one side dropped"
                     self._clash((type_.name, None), what, None, None, None)
+            if type_.ends is not None and not type_.ends:
+                self._clash((type_.name, None), "has no ends left: each side dropped some", None, None, None)
             for word, members in type_.constrained:
                 if not all(isinstance(member, str) or member in type_.properties for member in members):
                     what = f"has a constraint @{word} over a property that one side dropped"

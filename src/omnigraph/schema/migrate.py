@@ -14,6 +14,7 @@ from omnigraph.errors import UsageError
 from omnigraph.lang.pg_parser import parse_schema
 from omnigraph.lang.source import Source
 from omnigraph.schema.compile import accept
+from omnigraph.schema.ends.pairs import edge_pairs, end_types
 from omnigraph.schema.identify import retired_ids
 from omnigraph.schema.ir import (
     CheckConstraint,
@@ -24,6 +25,7 @@ from omnigraph.schema.ir import (
     InterfaceIR,
     KeyConstraint,
     NodeIR,
+    Pair,
     PropertyIR,
     RangeConstraint,
     SchemaIR,
@@ -40,7 +42,9 @@ from omnigraph.schema.steps import (
     AddProperty,
     AddType,
     ChangeCardinality,
+    ChangeEnds,
     ChangeEnum,
+    ChangeInterfaces,
     ChangeNullability,
     ChangeSource,
     DropConstraint,
@@ -128,6 +132,8 @@ class _Comparison:
         self._mode = mode
         self._old_ids = _type_ids(accepted)
         self._new_ids = _type_ids(desired)
+        self._old_pairs = edge_pairs(accepted)
+        self._new_pairs = edge_pairs(desired)
 
     def steps_of(self, kind: TypeKind) -> Iterator[Step]:
         """Steps of the desired types by name, then of the dropped types."""
@@ -155,8 +161,8 @@ class _Comparison:
         if old.type_ir.name != new.type_ir.name:
             yield RenameType(kind, old.type_ir.name, new.type_ir.name)
         entity = f"{kind.value}:{new.type_ir.name}"
-        for reason in _structure_changes(old, new):
-            yield UnsupportedChange(entity, f"{reason} is not supported")
+        yield from _interfaces(old, new)
+        yield from self._ends(old, new)
         yield from _source_steps(kind, entity, old.type_ir, new.type_ir)
         yield from _cardinality(old.type_ir, new.type_ir)
         yield from _type_metadata(kind, entity, old.type_ir, new.type_ir)
@@ -171,29 +177,54 @@ class _Comparison:
             yield DropProperty(kind, new.type_ir.name, gone.name, self._mode, self._drop_property_code(gone))
         yield from _constraint_steps(kind, old, new, dropped=set(before))
 
+    def _ends(self, old: _Side, new: _Side) -> Iterator[Step]:
+        """A change of the ends of an edge type. Pairs of node types are compared by id."""
+        before, after = old.type_ir, new.type_ir
+        if not isinstance(before, EdgeIR) or not isinstance(after, EdgeIR):
+            return
+        was = _pair_ids(self._old_pairs[before.name], old.type_ids)
+        becomes = _pair_ids(self._new_pairs[after.name], new.type_ids)
+        if was and was.keys().isdisjoint(becomes):
+            for role, side in (("source", 0), ("target", 1)):
+                names = [" | ".join(end_types(pairs.values())[side]) for pairs in (was, becomes)]
+                if {ids[side] for ids in was} != {ids[side] for ids in becomes}:
+                    reason = f"changing the {role} of edge {after.name} from {names[0]} to {names[1]} is not supported"
+                    yield UnsupportedChange(f"edge:{after.name}", reason)
+            return
+        declared = [_end_ids(item, ids) for item, ids in ((before, old.type_ids), (after, new.type_ids))]
+        if was.keys() != becomes.keys() or declared[0] != declared[1]:
+            added = tuple(pair for ids, pair in becomes.items() if ids not in was)
+            dropped = tuple(pair for ids, pair in was.items() if ids not in becomes)
+            yield ChangeEnds(after.name, after.ends, added, dropped, self._mode)
+
     def _drop_property_code(self, gone: PropertyIR) -> MigrationCode | None:
         if self._mode is DropMode.SOFT:
             return None
         return MigrationCode.DROP_VECTOR if gone.type.is_vector else MigrationCode.DROP_PROPERTY
 
 
-def _structure_changes(old: _Side, new: _Side) -> Iterator[str]:
+def _interfaces(old: _Side, new: _Side) -> Iterator[Step]:
     match old.type_ir, new.type_ir:
         case NodeIR() as before, NodeIR() as after:
-            interfaces = {old.type_ids[TypeKind.INTERFACE, name] for name in before.implements}
-            if interfaces != {new.type_ids[TypeKind.INTERFACE, name] for name in after.implements}:
-                yield f"changing the interfaces of node {after.name} from {_names(before)} to {_names(after)}"
-        case EdgeIR() as before, EdgeIR() as after:
-            for role, was, becomes in (
-                ("source", before.source, after.source),
-                ("target", before.target, after.target),
-            ):
-                if old.type_ids[TypeKind.NODE, was] != new.type_ids[TypeKind.NODE, becomes]:
-                    yield f"changing the {role} of edge {after.name} from {was} to {becomes}"
+            was = {old.type_ids[TypeKind.INTERFACE, name]: name for name in before.implements}
+            becomes = {new.type_ids[TypeKind.INTERFACE, name]: name for name in after.implements}
+            added = tuple(name for id_, name in becomes.items() if id_ not in was)
+            dropped = tuple(name for id_, name in was.items() if id_ not in becomes)
+            if added or dropped:
+                yield ChangeInterfaces(after.name, added, dropped)
 
 
-def _names(node: NodeIR) -> str:
-    return ", ".join(node.implements) or "none"
+def _pair_ids(pairs: Iterable[Pair], ids: dict[tuple[TypeKind, str], int]) -> dict[tuple[int, int], Pair]:
+    return {(ids[TypeKind.NODE, source], ids[TypeKind.NODE, target]): (source, target) for source, target in pairs}
+
+
+def _end_ids(edge: EdgeIR, ids: dict[tuple[TypeKind, str], int]) -> set[tuple[int, int]]:
+    """The declared ends by id, interfaces included."""
+
+    def number(name: str) -> int:
+        return ids[TypeKind.NODE if (TypeKind.NODE, name) in ids else TypeKind.INTERFACE, name]
+
+    return {(number(source), number(target)) for source, target in edge.ends}
 
 
 def _source_steps(kind: TypeKind, entity: str, old: TypeIR, new: TypeIR) -> Iterator[Step]:

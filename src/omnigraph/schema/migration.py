@@ -10,13 +10,16 @@ from dataclasses import dataclass
 from typing import assert_never
 
 from omnigraph.core.display import Display, Displayed, counted
+from omnigraph.schema.ends.pairs import ends_text
 from omnigraph.schema.print import constraint_text
 from omnigraph.schema.steps import (
     AddConstraint,
     AddProperty,
     AddType,
     ChangeCardinality,
+    ChangeEnds,
     ChangeEnum,
+    ChangeInterfaces,
     ChangeNullability,
     ChangeSource,
     DropConstraint,
@@ -90,6 +93,16 @@ def step_text(step: Step) -> str:
             return f"drop constraint {constraint_text(constraint)} of {kind.value} {type_name}"
         case ChangeCardinality(type_name, before_bounds, after_bounds):
             return f"change the cardinality of edge {type_name} from {_card(before_bounds)} to {_card(after_bounds)}"
+        case ChangeEnds(type_name, ends, added, dropped, mode):
+            parts = [f"add {ends_text(added)}"] if added else []
+            parts += [f"drop {ends_text(dropped)} ({mode.value})"] if dropped else []
+            return f"change the ends of edge {type_name} to {ends_text(ends)}" + (
+                f": {'; '.join(parts)}" if parts else ""
+            )
+        case ChangeInterfaces(type_name, added_names, dropped_names):
+            parts = [f"now {', '.join(added_names)}"] if added_names else []
+            parts += [f"no longer {', '.join(dropped_names)}"] if dropped_names else []
+            return f"change the interfaces of node {type_name}: {'; '.join(parts)}"
         case ChangeEnum(kind, type_name, name, _, new_values):
             allowed = "any text" if new_values is None else ", ".join(new_values)
             return f"allow {allowed} in property {name} of {kind.value} {type_name}"

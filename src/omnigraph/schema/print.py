@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 from typing import assert_never
 
 from omnigraph.lang.spelling import spell_number, spell_string
+from omnigraph.schema.ends.pairs import ends_text
 from omnigraph.schema.ir import (
     CheckConstraint,
     ConstraintIR,
@@ -80,7 +81,7 @@ def _header(type_: TypeIR) -> str:
         case EdgeIR():
             card = [f"@card({type_.card_min}..{'' if type_.card_max is None else type_.card_max})"]
             has_card = type_.card_min > 0 or type_.card_max is not None
-            ends = f"edge {type_.name}: {type_.source} -> {type_.target}"
+            ends = f"edge {type_.name}: {ends_text(type_.ends)}"
             return " ".join([ends, *(card if has_card else []), *_notes(type_)])
         case _:
             assert_never(type_)

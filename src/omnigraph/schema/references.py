@@ -9,6 +9,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import TypeVar
 
+from omnigraph.schema.ends.pairs import edge_pairs, end_types
 from omnigraph.schema.identify import ordered_constraints
 from omnigraph.schema.ir import (
     CheckConstraint,
@@ -22,6 +23,7 @@ from omnigraph.schema.ir import (
     KeyConstraint,
     MergePolicy,
     NodeIR,
+    Pair,
     PropertyIR,
     RangeConstraint,
     SchemaIR,
@@ -38,6 +40,9 @@ Reference = int | str
 """The id of a property, or a name without id: an end of an edge, or a property that only implementing nodes have."""
 
 TypeKey = tuple[TypeKind, int]
+
+Tagged = tuple[bool, str]
+"""True if the table has a column for the types at an end, and the tag of edges without a value in it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,7 +88,9 @@ class TypeParts:
     properties: Mapping[int, PropertyParts] = field(hash=False)
     incarnation: int | None = None
     implements: frozenset[int] = frozenset()
-    ends: tuple[int, int] | None = None
+    ends: frozenset[tuple[TypeKey, TypeKey]] | None = None
+    tagged: tuple[Tagged, Tagged] | None = None
+    tag: str | None = None
     cardinality: tuple[int, int | None] | None = None
     description: str | None = None
     instruction: str | None = None
@@ -94,7 +101,7 @@ class TypeParts:
     def needs(self) -> Iterator[TypeKey]:
         """The types that this type refers to."""
         yield from ((TypeKind.INTERFACE, id_) for id_ in sorted(self.implements))
-        yield from ((TypeKind.NODE, id_) for id_ in self.ends or ())
+        yield from sorted({key for pair in self.ends or () for key in pair})
 
     @property
     def constrained(self) -> Iterator[tuple[str, tuple[Reference, ...]]]:
@@ -108,7 +115,16 @@ Parts = TypeVar("Parts", TypeParts, PropertyParts)
 def type_parts(schema: SchemaIR) -> dict[TypeKey, TypeParts]:
     """The types of a schema, by kind and id."""
     ids = {(kind, type_.name): type_.id for kind in TypeKind for type_ in types_of(schema, kind)}
-    return {(kind, type_.id): _parts(kind, type_, ids) for kind in TypeKind for type_ in types_of(schema, kind)}
+    found = {(kind, type_.id): _parts(kind, type_, ids) for kind in TypeKind for type_ in types_of(schema, kind)}
+    tags = {node.name: node.stored_tag for node in schema.nodes}
+    for edge in schema.edges:
+        source, target = (
+            (known is not None, tags[types[0]] if known is None else known)
+            for known, types in zip(edge.tagged, end_types(edge_pairs(schema)[edge.name]), strict=True)
+        )
+        key = (TypeKind.EDGE, edge.id)
+        found[key] = replace(found[key], tagged=(source, target))
+    return found
 
 
 def _parts(kind: TypeKind, type_: TypeIR, ids: Mapping[tuple[TypeKind, str], int]) -> TypeParts:
@@ -127,9 +143,15 @@ def _parts(kind: TypeKind, type_: TypeIR, ids: Mapping[tuple[TypeKind, str], int
         external=type_.external,
     )
     if isinstance(type_, NodeIR):
-        return replace(plain, implements=frozenset(ids[TypeKind.INTERFACE, name] for name in type_.implements))
-    ends = (ids[TypeKind.NODE, type_.source], ids[TypeKind.NODE, type_.target])
+        interfaces = frozenset(ids[TypeKind.INTERFACE, name] for name in type_.implements)
+        return replace(plain, implements=interfaces, tag=type_.stored_tag)
+    ends = frozenset((_end(source, ids), _end(target, ids)) for source, target in type_.ends)
     return replace(plain, ends=ends, cardinality=(type_.card_min, type_.card_max))
+
+
+def _end(name: str, ids: Mapping[tuple[TypeKind, str], int]) -> TypeKey:
+    kind = TypeKind.NODE if (TypeKind.NODE, name) in ids else TypeKind.INTERFACE
+    return kind, ids[kind, name]
 
 
 def _property_parts(
@@ -168,13 +190,26 @@ def schema_of(like: SchemaIR, types: Mapping[TypeKey, TypeParts]) -> SchemaIR:
     """A schema of these types for the graph of ``like``. Every referenced type must be among them."""
     names = {key: type_.name for key, type_ in types.items()}
     found = [_type(type_, names) for type_ in sorted(types.values(), key=lambda type_: type_.name)]
-    return SchemaIR(
+    schema = SchemaIR(
         like.domain,
         like.next_id,
         tuple(type_ for type_ in found if isinstance(type_, InterfaceIR)),
         tuple(type_ for type_ in found if isinstance(type_, NodeIR)),
         tuple(type_ for type_ in found if isinstance(type_, EdgeIR)),
     )
+    pairs = edge_pairs(schema)
+    edges = tuple(_with_tags(edge, types[TypeKind.EDGE, edge.id], pairs[edge.name]) for edge in schema.edges)
+    return replace(schema, edges=edges)
+
+
+def _with_tags(edge: EdgeIR, parts: TypeParts, pairs: tuple[Pair, ...]) -> EdgeIR:
+    """An edge type with the columns for the types of its ends; an end may have several only since the merge."""
+    assert parts.tagged is not None
+    source, target = (
+        tag if has_column or len(names) > 1 else None
+        for (has_column, tag), names in zip(parts.tagged, end_types(pairs), strict=True)
+    )
+    return replace(edge, tagged=(source, target))
 
 
 def _type(type_: TypeParts, names: Mapping[TypeKey, str]) -> TypeIR:
@@ -191,10 +226,11 @@ def _type(type_: TypeParts, names: Mapping[TypeKey, str]) -> TypeIR:
         return InterfaceIR(type_.id, type_.name, properties, constraints)
     if type_.ends is None or type_.cardinality is None:
         implements = tuple(sorted(names[TypeKind.INTERFACE, id_] for id_ in type_.implements))
-        return NodeIR(type_.id, type_.incarnation, type_.name, implements, properties, constraints, *notes)
-    ends = [names[TypeKind.NODE, id_] for id_ in type_.ends]
+        tag = None if type_.tag == type_.name else type_.tag
+        return NodeIR(type_.id, type_.incarnation, type_.name, implements, properties, constraints, *notes, tag)
+    ends = tuple(sorted((names[source], names[target]) for source, target in type_.ends))
     low, high = type_.cardinality
-    return EdgeIR(type_.id, type_.incarnation, type_.name, ends[0], ends[1], low, high, properties, constraints, *notes)
+    return EdgeIR(type_.id, type_.incarnation, type_.name, ends, low, high, properties, constraints, *notes)
 
 
 def _property(id_: int, prop: PropertyParts, called: Mapping[int, str], names: Mapping[TypeKey, str]) -> PropertyIR:

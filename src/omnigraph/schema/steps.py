@@ -11,6 +11,7 @@ from enum import Enum, StrEnum
 from omnigraph.schema.ir import (
     ConstraintIR,
     IndexConstraint,
+    Pair,
     TypeKind,
 )
 from omnigraph.schema.types import PropertyType
@@ -171,6 +172,33 @@ class ChangeCardinality:
 
 
 @dataclass(frozen=True, slots=True)
+class ChangeEnds:
+    """Other ends of an edge type, as declared, and the pairs of node types that it connects now and no longer.
+
+    The edges of dropped pairs are deleted; earlier commits keep them.
+    """
+
+    type_name: str
+    ends: tuple[Pair, ...]
+    added: tuple[Pair, ...]
+    dropped: tuple[Pair, ...]
+    mode: DropMode
+
+    @property
+    def safety(self) -> Safety:
+        return _drop_safety(self.mode) if self.dropped else Safety.SAFE
+
+
+@dataclass(frozen=True, slots=True)
+class ChangeInterfaces(_SafeStep):
+    """A node type that declares the properties of more interfaces, or no longer those of some."""
+
+    type_name: str
+    added: tuple[str, ...]
+    dropped: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class ExtendEnum(_SafeStep):
     """Additional enum values."""
 
@@ -288,6 +316,8 @@ Step = (
     | AddConstraint
     | DropConstraint
     | ChangeCardinality
+    | ChangeEnds
+    | ChangeInterfaces
     | ExtendEnum
     | ChangeEnum
     | UpdateTypeMetadata
@@ -297,3 +327,8 @@ Step = (
     | ChangeSource
     | UnsupportedChange
 )
+
+
+def drops_data(step: Step) -> bool:
+    """True if a step removes entities or values; after a soft drop earlier commits keep them."""
+    return isinstance(step, DropType | DropProperty) or (isinstance(step, ChangeEnds) and bool(step.dropped))

@@ -12,7 +12,9 @@ from omnigraph.schema.steps import (
     AddProperty,
     AddType,
     ChangeCardinality,
+    ChangeEnds,
     ChangeEnum,
+    ChangeInterfaces,
     ChangeNullability,
     ChangeSource,
     DropConstraint,
@@ -90,6 +92,13 @@ def _step_fields(step: Step) -> dict[str, Any]:
         case ChangeCardinality(type_name, before_bounds, after_bounds):
             bounds = {"from": list(before_bounds), "to": list(after_bounds)}
             return {**_of_type("change_cardinality", TypeKind.EDGE, type_name), **bounds}
+        case ChangeEnds(type_name, ends, added_ends, dropped_ends, mode):
+            pairs = {"ends": ends, "added": added_ends, "dropped": dropped_ends}
+            listed = {name: [list(pair) for pair in some] for name, some in pairs.items()}
+            return {**_of_type("change_ends", TypeKind.EDGE, type_name), **listed, "mode": mode.value}
+        case ChangeInterfaces(type_name, more, fewer):
+            changed = {"added": list(more), "dropped": list(fewer)}
+            return {**_of_type("change_interfaces", TypeKind.NODE, type_name), **changed}
         case ExtendEnum(kind, type_name, name, values):
             return {**_of_property("extend_enum", kind, type_name, name), "added_values": list(values)}
         case ChangeEnum(kind, type_name, name, old_values, new_values):

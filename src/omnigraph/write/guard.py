@@ -15,8 +15,9 @@ from omnigraph.errors import PolicyDenied
 from omnigraph.exec.visibility.rows import VisibleRows, columns_read, satisfied
 from omnigraph.manifest.reader import Capture
 from omnigraph.query.visibility.data_scope import DataScope
-from omnigraph.rows.arrow_types import DST, ID, SRC, Entity
-from omnigraph.rows.validate import TableDelta
+from omnigraph.rows.arrow_types import ID, Entity
+from omnigraph.rows.ends.references import reference_texts
+from omnigraph.rows.validate import TableDelta, nodes_by_type
 from omnigraph.schema.catalog import Catalog, EdgeType
 from omnigraph.storage.tables.scan import rows_with
 from omnigraph.storage.tables.store import Store
@@ -67,10 +68,11 @@ class ChangeGuard:
 
     def _check_ends(self, edge: EdgeType, rows: pa.Table, visible: VisibleRows) -> None:
         """An edge that is written leads between nodes that the actor may read."""
-        for column, name in ((SRC, edge.source), (DST, edge.target)):
-            ids = set(rows.column(column).to_pylist())
-            if visible.ids(visible.catalog.nodes[name], ids) != ids:
-                raise self.denied(edge)
+        for end in edge.ends:
+            for name, nodes in nodes_by_type(end, reference_texts(end, rows)).items():
+                ids = set(nodes.values())
+                if name is not None and visible.ids(visible.catalog.nodes[name], ids) != ids:
+                    raise self.denied(edge)
 
     def denied(self, entity: Entity) -> PolicyDenied:
         """The refusal of a change of entities of a type."""

@@ -14,7 +14,8 @@ a value     whether an entity holds it that a unique constraint admits     the e
 a source    the number of its edges, which ``@card`` bounds                the number of its edges
 ==========  =============================================================  =========================================
 
-The nodes that an edge connects are read too, but no local change deletes one.
+The nodes that an edge connects are read too, but no local change deletes one. A node whose id only one type had keeps
+this type for the edge, also if the other change adds one of another type.
 """
 
 from __future__ import annotations

@@ -26,6 +26,7 @@ from omnigraph.manifest.reader import Capture, Manifests
 from omnigraph.query.visibility.catalog import visible_catalog
 from omnigraph.query.visibility.data_scope import DataScope
 from omnigraph.rows.arrow_types import DST, ID, SRC, Entity
+from omnigraph.rows.ends.references import with_types
 from omnigraph.schema.catalog import Catalog, EdgeType
 from omnigraph.write.merge.decide import MergeDecision, MergeOutcome
 from omnigraph.write.merge.effects import TableEffect, effects
@@ -177,7 +178,7 @@ class _Part:
         old, new = (set(image.column(ID).filter(mask).to_pylist()) for image, mask in images)
         foreign = self._foreign(effect) & new
         old, new = old - foreign, new - foreign
-        ends = (SRC, DST) if isinstance(effect.entity, EdgeType) else ()
+        ends = with_types(effect.entity, (SRC, DST)) if isinstance(effect.entity, EdgeType) else ()
         shown = [name for name in effect.entity.properties if name not in self._hidden(effect.entity)]
         return len(new - old), len(old & new & effect.updated([*ends, *shown])), len(old - new)
 
@@ -229,26 +230,27 @@ class _Part:
         hidden: dict[str, frozenset[str]] = {}
         found = []
         for conflict in self.decision.conflicts:
-            entity = self._about(conflict)
-            key = entity.table_key
-            if key not in hidden:
-                hidden[key] = self._hidden_on_a_side(entity)
-            is_hidden = conflict.id in hidden[key] or not self._has_type(conflict.table)
+            is_hidden = not self._has_type(conflict.table)
+            for entity in self._about(conflict):
+                key = entity.table_key
+                if key not in hidden:
+                    hidden[key] = self._hidden_on_a_side(entity)
+                is_hidden = is_hidden or conflict.id in hidden[key]
             names = () if conflict.property is None else conflict.property.split(", ")
             if not is_hidden and self._hidden(self.sides.entity(conflict.table)).isdisjoint(names):
                 found.append(self._shown(conflict))
         return tuple(found)
 
-    def _about(self, conflict: MergeConflict) -> Entity:
-        """The type of the entity that a conflict names."""
+    def _about(self, conflict: MergeConflict) -> tuple[Entity, ...]:
+        """The types that the entity of a conflict may have: it has an id, and edges may have sources of several."""
         entity = self.sides.entity(conflict.table)
         if conflict.kind is ConflictKind.CARDINALITY_VIOLATION and isinstance(entity, EdgeType):
-            return self.sides.catalog.nodes[entity.source]
-        return entity
+            return tuple(self.sides.catalog.nodes[name] for name in entity.source.types)
+        return (entity,)
 
     def _hidden_on_a_side(self, entity: Entity) -> frozenset[str]:
         """The ids of conflicts about a type whose entities are hidden on some side."""
-        about = [conflict for conflict in self.decision.conflicts if self._about(conflict) is entity]
+        about = [conflict for conflict in self.decision.conflicts if entity in self._about(conflict)]
         ids = [conflict.id for conflict in about if conflict.id is not None]
         sides = [(self.sides.source, self.scopes.source), (self.sides.target, self.scopes.read)]
         sides += [(base, scope) for base in self.bases for scope in (self.scopes.read, self.scopes.source)]

@@ -12,7 +12,10 @@ from omnigraph.schema.types import PropertyType
 
 
 def type_of(entity: Entity, name: str) -> PropertyType | None:
-    """The type of a property or of an endpoint of an edge; None for any other column."""
+    """The type of a property or of an endpoint of an edge; None for any other column.
+
+    The tag of an endpoint has none: it goes with the id.
+    """
     if name in entity.properties:
         return entity.properties[name].type
     is_end = isinstance(entity, EdgeType) and name in (SRC, DST)

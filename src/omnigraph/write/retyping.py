@@ -6,12 +6,14 @@ mapped, and new nullable ones are null.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 
 import pyarrow as pa
 
 from omnigraph.errors import ReadSetConflict
 from omnigraph.rows.arrow_types import DST, ID, SRC, Entity, column_type, table_schema
+from omnigraph.rows.ends.references import type_columns, with_types
 from omnigraph.rows.omissions import moved_cells
 from omnigraph.rows.validate import TableDelta
 from omnigraph.rows.values import check_values
@@ -38,7 +40,7 @@ def retyped(delta: TableDelta, catalog: Catalog, *, is_partial: bool = False) ->
         raise _type_conflict(before, "was dropped")
     if after.ir == before.ir:
         return delta
-    columns = _column_names(delta, after)
+    columns, tags = _column_names(delta, after), set(type_columns(after))
     schema = pa.schema([field.with_nullable(True) for field in table_schema(after)])
     arrays = [
         delta.rows.column(columns[field.name]) if field.name in columns else pa.nulls(delta.rows.num_rows, field.type)
@@ -51,14 +53,20 @@ def retyped(delta: TableDelta, catalog: Catalog, *, is_partial: bool = False) ->
         check_values(after, batch, lambda _: None, violations, later)
     if violations.total:
         raise violation_error(violations)
-    places = [delta.rows.schema.names.index(columns[name]) if name in columns else None for name in schema.names]
+    # The tag of a new column for types goes with the id of its node.
+    places = [_place(delta, columns, name.removesuffix("_type") if name in tags else name) for name in schema.names]
     return replace(delta, entity=after, rows=rows, omitted=moved_cells(delta.omitted, rows.num_rows, places))
+
+
+def _place(delta: TableDelta, columns: Mapping[str, str], name: str) -> int | None:
+    return delta.rows.schema.names.index(columns[name]) if name in columns else None
 
 
 def _column_names(delta: TableDelta, after: Entity) -> dict[str, str]:
     """Columns of a type that rows of an older declaration have, mapped to their names there."""
     before = delta.entity
-    names = {name: name for name in (ID, SRC, DST) if name in delta.rows.schema.names}
+    fixed = (ID, *with_types(after, (SRC, DST)))
+    names = {name: name for name in fixed if name in delta.rows.schema.names and name not in before.properties}
     kept = {prop.id: prop for prop in after.properties.values()}
     for name, prop in before.properties.items():
         current = kept.get(prop.id)

@@ -67,7 +67,7 @@ def compiled_result(graph: Graph, where: dict[str, str], query: Query) -> QueryR
     for key in compiled.needs.finders:
         view.table(key).find_ids(["none"])
     for way in compiled.needs.ways:
-        view.topology(way.edge)
+        view.topology(way.edge, None, way.pair)
     program = bind(compiled, view)
     assert program is not None
     try:

@@ -14,10 +14,10 @@ from omnigraph.engine.snapshot import Snapshot
 from omnigraph.lang.gq_ast import ReadBody
 from omnigraph.lang.gq_parser import parse_queries
 from omnigraph.lang.source import Source
-from omnigraph.schema.catalog import Catalog
+from omnigraph.schema.catalog import Catalog, EdgeEnd
 from omnigraph.schema.types import type_from_syntax
 from tests.features.exec.naive import Answer, Naive
-from tests.features.exec.naive_values import Data, Path
+from tests.features.exec.naive_values import Data, Node, Path
 
 
 def read_data(snapshot: Snapshot) -> Data:
@@ -28,8 +28,14 @@ def read_data(snapshot: Snapshot) -> Data:
         data.nodes[name] = {row.pop("id"): row for row in rows}
     for name, edge in snapshot.catalog.edges.items():
         rows = plain(snapshot.to_arrow(edge.table_key))
-        data.edges[name] = {row.pop("id"): (row.pop("src"), row.pop("dst"), row) for row in rows}
+        data.edges[name] = {row.pop("id"): (*(_node(end, row) for end in edge.ends), row) for row in rows}
     return data
+
+
+def _node(end: EdgeEnd, row: dict[str, Any]) -> Node:
+    """The node at an end; only an end with several types says which one it is."""
+    type_name = row.pop(f"{end.column}_type") if end.is_typed else end.types[0]
+    return Node(type_name, row.pop(end.column))
 
 
 def plain(table: pa.Table) -> list[dict[str, Any]]:

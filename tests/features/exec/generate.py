@@ -65,6 +65,10 @@ def kind_of(scalar: str) -> str:
     return "number" if scalar in NUMBERS else scalar
 
 
+Pair = tuple[str, str]
+"""The node types that an edge leads from and to."""
+
+
 @dataclass
 class Type:
     name: str
@@ -73,6 +77,17 @@ class Type:
     source: str = ""
     target: str = ""
     implements: str = ""
+    pairs: list[Pair] = field(default_factory=list)
+    """What an edge with several ends connects; ``ends`` is how it is declared."""
+    ends: str = ""
+
+    @property
+    def chains(self) -> bool:
+        """Whether one of its edges can follow another."""
+        return bool({source for source, _ in self.pairs} & {target for _, target in self.pairs})
+
+    def types_at(self, side: int) -> set[str]:
+        return {pair[side] for pair in self.pairs}
 
     @property
     def every(self) -> list[Property]:
@@ -84,6 +99,8 @@ class Schema:
     nodes: dict[str, Type]
     edges: dict[str, Type]
     interface: Type
+    wide: dict[str, Type] = field(default_factory=dict)
+    """Edges with several types at an end."""
 
     @property
     def text(self) -> str:
@@ -94,6 +111,8 @@ class Schema:
         for edge in self.edges.values():
             body = [prop.text for prop in edge.properties]
             lines.append(f"edge {edge.name}: {edge.source} -> {edge.target} {{ {' '.join(body)} }}")
+        for edge in self.wide.values():
+            lines.append(f"edge {edge.name}: {edge.ends} {{ {' '.join(prop.text for prop in edge.properties)} }}")
         return "\n".join(lines)
 
 
@@ -123,7 +142,7 @@ def property_value(rng: Random, prop: Property) -> Any:
     return scalar_value(rng, prop.scalar)
 
 
-def make_schema(rng: Random) -> Schema:
+def make_schema(rng: Random, *, has_wide: bool = False) -> Schema:
     nodes: dict[str, Type] = {}
     for number in range(rng.randint(2, 4)):
         key = rng.choice([None, "String", "String", "I32", "Date", "U64", "F64", "Bool"])
@@ -139,7 +158,38 @@ def make_schema(rng: Random) -> Schema:
     for node in rng.sample(list(nodes.values()), min(len(nodes), rng.randint(1, 3))):
         node.properties += shared
         node.implements = " implements Shared"
-    return Schema(nodes, edges, Type("Shared", shared))
+    wide: dict[str, Type] = {}
+    for number in range(rng.randint(1, 2) if has_wide else 0):
+        ends, pairs = _several_ends(rng, nodes)
+        wide[f"W{number}"] = Type(f"W{number}", _properties(rng, rng.randint(0, 2)), pairs=pairs, ends=ends)
+    return Schema(nodes, edges, Type("Shared", shared), wide)
+
+
+def _several_ends(rng: Random, nodes: dict[str, Type]) -> tuple[str, list[Pair]]:
+    """Alternatives, an interface at one end, or pairs; as declared, and what they mean."""
+    names = list(nodes)
+
+    def some() -> list[str]:
+        return sorted(rng.sample(names, rng.randint(1, min(3, len(names)))))
+
+    shape = rng.random()
+    if shape < 0.5:
+        sources, targets = some(), some()
+        if len(sources) * len(targets) == 1:
+            targets = names
+        ends = f"{' | '.join(sources)} -> {' | '.join(targets)}"
+        return ends, [(source, target) for source in sources for target in targets]
+    if shape < 0.75:
+        shared, others = [name for name, node in nodes.items() if node.implements], some()
+        if len(shared) * len(others) == 1:
+            others = names
+        text = " | ".join(others)
+        if rng.random() < 0.5:
+            return f"Shared -> {text}", [(source, target) for source in shared for target in others]
+        return f"{text} -> Shared", [(source, target) for source in others for target in shared]
+    every = [(source, target) for source in names for target in names]
+    pairs = rng.sample(every, rng.randint(2, min(4, len(every))))
+    return ", ".join(f"{source} -> {target}" for source, target in pairs), pairs
 
 
 def _properties(rng: Random, count: int) -> list[Property]:
@@ -172,6 +222,26 @@ def make_records(rng: Random, schema: Schema) -> list[dict[str, Any]]:
             records.append({"type": node.name, "data": data})
     for edge in schema.edges.values():
         records += make_edges(rng, edge, ids[edge.source], ids[edge.target], rng.choice([0, 4, 8, 16, 24]), "")
+    for edge in schema.wide.values():
+        records += make_wide_edges(rng, edge, ids, rng.choice([0, 8, 16, 24]), "")
+    return records
+
+
+def make_wide_edges(
+    rng: Random, edge: Type, ids: dict[str, list[str]], count: int, prefix: str
+) -> list[dict[str, Any]]:
+    """Edges of any of its pairs; an end with several types names the one of its node."""
+    possible = [(source, target) for source, target in edge.pairs if ids[source] and ids[target]]
+    records = []
+    for number in range(count if possible else 0):
+        pair = rng.choice(possible)
+        ends: dict[str, Any] = {}
+        for side, word in enumerate(("from", "to")):
+            id_ = rng.choice(ids[pair[side]])
+            ends[word] = {"type": pair[side], "id": id_} if len(edge.types_at(side)) > 1 else id_
+        data = {prop.name: property_value(rng, prop) for prop in edge.properties}
+        data["id"] = f"{prefix}{edge.name}-{number}"
+        records.append({"edge": edge.name, **ends, "data": data})
     return records
 
 
@@ -270,7 +340,7 @@ class Writer:
         if not self.is_compiled and self.rng.random() < 0.05:
             reads = self.united()
             return Query(f"query q({', '.join(self.declared)}) {{ {reads} }}", self.params, self.values)
-        clauses = self.of_several_types() if not self.is_compiled and self.rng.random() < 0.2 else self.match()
+        clauses = self.polymorphic() if not self.is_compiled and self.rng.random() < 0.3 else self.match()
         body = f"match {{\n    {clauses}\n  }}\n  "
         while not self.is_compiled and self.rng.random() < 0.15 and body.count(" then") < 3:
             body += f"{self.handed_on()}\n  then {self.later()}"
@@ -373,6 +443,82 @@ class Writer:
         word = self.rng.choice([" union ", " union all "])
         return word.join(parts) + self.ending(["t", "i", "n"])
 
+    def polymorphic(self) -> str:
+        return self.of_several_ends() if self.schema.wide and self.rng.random() < 0.5 else self.of_several_types()
+
+    def of_several_ends(self) -> str:
+        """A pattern over an edge with several types at its ends, whose nodes have a type, an interface or neither."""
+        rng = self.rng
+        edge = rng.choice(list(self.schema.wide.values()))
+        left, right = (self.end_of(edge, side) for side in (0, 1))
+        clauses = [text for _, text in (left, right) if text]
+        clauses.append(f"${left[0].name} {self.wide_walk(edge)} ${right[0].name}")
+        if rng.random() < 0.3:
+            again, end = rng.choice(list(self.schema.wide.values())), self.fresh(Type("", []))
+            end.is_varying = True
+            if right[0].type.name in again.types_at(0):
+                clauses.append(f"${right[0].name} {again.name.lower()} ${end.name}")
+            else:
+                self.scope.remove(end)
+        if rng.random() < 0.25:
+            side = rng.randrange(2)
+            start, other = (left, right)[side][0], self.fresh(Type("", []))
+            other.is_varying = True
+            if start.type.name in edge.types_at(0):
+                clauses.append(f"maybe {{ ${start.name} {edge.name.lower()} ${other.name} }}")
+            else:
+                self.scope.remove(other)
+        for _ in range(rng.choice([0, 0, 1])):
+            clauses.append(self.filter())
+        if rng.random() < 0.3 and left[0].type.name in edge.types_at(0):
+            kind = rng.choice(sorted(edge.types_at(1)))
+            typed = f"$far: {kind} " if any(pair == (left[0].type.name, kind) for pair in edge.pairs) else ""
+            clauses.append(f"not {{ {typed}${left[0].name} {edge.name.lower()} $far }}")
+        return "\n    ".join(clauses)
+
+    def end_of(self, edge: Type, side: int) -> tuple[Variable, str]:
+        """A variable for an end, and its binding if it has one."""
+        shape = self.rng.random()
+        if shape < 0.45:
+            variable = self.fresh(self.schema.nodes[self.rng.choice(sorted(edge.types_at(side)))])
+            return variable, f"${variable.name}: {variable.type.name}{self.inline(variable)}"
+        shared = {name for name, node in self.schema.nodes.items() if node.implements}
+        if shape < 0.6 and shared & edge.types_at(side):
+            variable = self.fresh(self.schema.interface)
+            variable.is_varying = True
+            return variable, f"${variable.name}: Shared{self.inline(variable)}"
+        variable = self.fresh(Type("", []))
+        variable.is_varying = True
+        return variable, ""
+
+    def wide_walk(self, edge: Type) -> str:
+        rng, word = self.rng, edge.name.lower()
+        if edge.chains and rng.random() < 0.25:
+            word = f"<{word}>"
+        shape = rng.random()
+        if shape < 0.3:
+            return f"${self.fresh(edge, is_node=False).name}: {word}"
+        if shape < 0.6:
+            low = rng.randint(1, 2)
+            return f"{word}{{{low},{low + rng.randrange(3)}}}"
+        return word
+
+    def wide_step(self) -> str:
+        """From a bound node over an edge with several ends to a node of one type."""
+        rng, start = self.rng, self.node()
+        fitting = [
+            (edge, target)
+            for edge in self.schema.wide.values()
+            for source, target in edge.pairs
+            if start is not None and source == start.type.name
+        ]
+        if start is None or not fitting:
+            return ""
+        self.patterns += 1
+        edge, target = rng.choice(fitting)
+        walk, end = self.wide_walk(edge), self.fresh(self.schema.nodes[target])
+        return f"${end.name}: {target}\n    ${start.name} {walk} ${end.name}"
+
     def of_several_types(self) -> str:
         """A pattern over an interface, any type and any edge; their variables have the properties of the interface."""
         rng = self.rng
@@ -418,7 +564,8 @@ class Writer:
         clauses = first
         for _ in range(rng.randrange(3)):
             if self.patterns < self.patterns_max:
-                clauses.append(rng.choice([self.step, self.step, self.step, self.close, self.binding, self.again])())
+                steps = [self.step, self.step, self.step, self.close, self.binding, self.again]
+                clauses.append(rng.choice([*steps, *([self.wide_step] if self.schema.wide else [])])())
         if rng.random() < 0.15:
             clauses.append(self.shortest())
         if rng.random() < 0.3:

@@ -6,7 +6,6 @@ Dates are days and times milliseconds, floats are Python's, null is None. Text s
 
 from __future__ import annotations
 
-import itertools
 import math
 import statistics
 from collections.abc import Iterator, Mapping
@@ -73,6 +72,7 @@ class Step:
     right: str
     edge: EdgeType | None
     direction: str
+    ends: tuple[str, str] = (ANY, ANY)
 
 
 class Naive(Values):
@@ -89,7 +89,7 @@ class Naive(Values):
         super().__init__(catalog, data, params, now_ms, declared or {})
         self._anonymous = 0
         self._work = 0
-        self._reached: dict[tuple[str, str, str, int, int], dict[str, int]] = {}
+        self._reached: dict[tuple[str, str, Node, int, int], dict[Node, int]] = {}
         self._types: dict[str, tuple[str, str]] = {}
         """What the variables of the read are that was answered last."""
         self._around: dict[str, tuple[str, str]] = {}
@@ -408,6 +408,12 @@ class Naive(Values):
                 ends = self._end_types(step)
                 bind(step.left, "node", ends[0])
                 bind(step.right, "node", ends[1])
+                assert step.edge is not None
+                if len(step.edge.pairs) > 1:
+                    for name, narrowed in zip((step.left, step.right), ends, strict=True):
+                        types[name] = ("node", narrowed)
+                        if name in own:
+                            own[name] = types[name]
                 if clause.edge_variable is not None and not clause.edge_variable.is_anonymous:
                     assert step.edge is not None
                     bind(clause.edge_variable.name, "edge", step.edge.name)
@@ -427,7 +433,9 @@ class Naive(Values):
         return isinstance(node, ast.Variable) and node.name not in self.params and node.name not in types
 
     def _types_of(self, kind: str, type_name: str) -> list[str]:
-        """The concrete types of a type, an interface or any type."""
+        """The concrete types of a type, of several divided by ``|``, of an interface or of any type."""
+        if "|" in type_name:
+            return [name for name in self.catalog.nodes if name in type_name.split("|")]
         if kind == "edge":
             return list(self.catalog.edges) if type_name == ANY else [type_name]
         nodes = self.catalog.nodes
@@ -446,21 +454,39 @@ class Naive(Values):
         assert edge is not None
         left, right = self._name(clause.left), self._name(clause.right)
         left_type, right_type = (types[name][1] if name in types else None for name in (left, right))
+        if len(edge.pairs) > 1:
+            known = [None if name is None else set(self._types_of("node", name)) for name in (left_type, right_type)]
+            return self._step_of_several(Step(clause, left, right, edge, "out"), *known)
+        [(source, target)] = edge.pairs
         if clause.undirected:
             direction = "both"
         elif left_type is not None:
-            direction = "out" if edge.source in self._types_of("node", left_type) else "in"
+            direction = "out" if source in self._types_of("node", left_type) else "in"
         elif right_type is not None:
-            direction = "out" if right_type == edge.target else "in"
+            direction = "out" if target in self._types_of("node", right_type) else "in"
         else:
             direction = "out"
-        return Step(clause, left, right, edge, direction)
+        ends = (source, target) if direction != "in" else (target, source)
+        return Step(clause, left, right, edge, direction, ends)
+
+    def _step_of_several(self, step: Step, left: set[str] | None, right: set[str] | None) -> Step:
+        """An edge with several types at an end: as written if any types of its ends fit, else the other way round."""
+        assert step.edge is not None
+        low, high = self._bounds(step)
+        fitting: set[tuple[str, str]] = set()
+        direction = step.direction
+        for direction in ("both",) if step.clause.undirected else ("out", "in"):
+            for start in step.edge.node_types if left is None else left:
+                found = _reached_types(step.edge.pairs, direction, start, low, high)
+                fitting |= {(start, stop) for stop in found if right is None or stop in right}
+            if fitting:
+                break
+        left_types, right_types = ("|".join(sorted({pair[side] for pair in fitting})) or "|" for side in (0, 1))
+        return replace(step, direction=direction, ends=(left_types, right_types))
 
     @staticmethod
     def _end_types(step: Step) -> tuple[str, str]:
-        assert step.edge is not None
-        ends = (step.edge.source, step.edge.target)
-        return ends if step.direction != "in" else (ends[1], ends[0])
+        return step.ends
 
     def _assign(
         self, own: dict[str, tuple[str, str]], steps: list[Step], bindings: list[ast.Binding], row: Row
@@ -517,7 +543,9 @@ class Naive(Values):
             return False
         if step.edge is None:
             return self._any_holds(step, row)
-        if (left.type, right.type) != self._end_types(step):
+        if any(
+            node.type not in self._types_of("node", end) for node, end in zip((left, right), step.ends, strict=True)
+        ):
             return False
         variable = step.clause.edge_variable
         if variable is not None and not variable.is_anonymous:
@@ -525,56 +553,49 @@ class Naive(Values):
             if edge is None:
                 return False
             source, target, _ = self.data.edges[edge.type][edge.id]
-            forward, backward = (source, target) == (left.id, right.id), (target, source) == (left.id, right.id)
+            forward, backward = (source, target) == (left, right), (target, source) == (left, right)
             return {"out": forward, "in": backward, "both": forward or backward}[step.direction]
         low, high = self._bounds(step)
         assert step.edge is not None
-        return right.id in self.reach(step.edge, step.direction, left.id, low, high)
+        return right in self.reach(step.edge, step.direction, left, low, high)
 
     def _any_holds(self, step: Step, row: Row) -> bool:
         """Whether the edge, of whatever type, leads from one end to the other."""
         assert step.clause.edge_variable is not None
         edge = row[step.clause.edge_variable.name]
         source, target, _ = self.data.edges[edge.type][edge.id]
-        declared = self.catalog.edges[edge.type]
-        ends = (Node(declared.source, source), Node(declared.target, target))
-        return (row[step.left], row[step.right]) in (ends, ends[::-1])
+        return (row[step.left], row[step.right]) in ((source, target), (target, source))
 
     def _bounds(self, step: Step) -> tuple[int, int]:
         hops = step.clause.hops
         low = hops.low if hops else 1
         assert step.edge is not None
         high = (hops.high or 0) if hops else (SHORTEST_HOPS_MAX if step.clause.shortest else 1)
-        return low, high if step.edge.source == step.edge.target else min(high, 1)
+        return low, high if _chains(step.edge) else min(high, 1)
 
-    def neighbours(self, edge: EdgeType, direction: str, node: str) -> list[str]:
+    def neighbours(self, edge: EdgeType, direction: str, node: Node) -> list[Node]:
         ends = [(source, target) for source, target, _ in self.data.edges[edge.name].values()]
-        known = {
-            "out": self.data.nodes[edge.target],
-            "in": self.data.nodes[edge.source],
-            "both": self.data.nodes[edge.source],
-        }[direction]
         found = []
         if direction in ("out", "both"):
             found += [target for source, target in ends if source == node]
         if direction in ("in", "both"):
             found += [source for source, target in ends if target == node]
-        return [neighbour for neighbour in found if neighbour in known]
+        return [neighbour for neighbour in found if neighbour.id in self.data.nodes[neighbour.type]]
 
-    def reach(self, edge: EdgeType, direction: str, source: str, low: int, high: int) -> dict[str, int]:
+    def reach(self, edge: EdgeType, direction: str, source: Node, low: int, high: int) -> dict[Node, int]:
         """Section 4.3, word for word: what is emitted, and at which hop."""
         known = (edge.name, direction, source, low, high)
         if known not in self._reached:
             self._reached[known] = self._reach(edge, direction, source, low, high)
         return self._reached[known]
 
-    def _reach(self, edge: EdgeType, direction: str, source: str, low: int, high: int) -> dict[str, int]:
-        homogeneous = edge.source == edge.target
+    def _reach(self, edge: EdgeType, direction: str, source: Node, low: int, high: int) -> dict[Node, int]:
+        homogeneous = _chains(edge)
         visited = {source} if homogeneous else set()
         frontier = [source]
-        emitted: dict[str, int] = {}
+        emitted: dict[Node, int] = {}
         for hop in range(1, high + 1):
-            following: list[str] = []
+            following: list[Node] = []
             for node in frontier:
                 for neighbour in self.neighbours(edge, direction, node):
                     if homogeneous and neighbour == node:
@@ -596,17 +617,36 @@ class Naive(Values):
             left, right = row[step.left], row[step.right]
             if left is None or right is None:
                 continue
-            reached = self.reach(step.edge, step.direction, left.id, low, high)
-            if right.id in reached:
-                path = Path(step.edge.name, step.direction, left.id, right.id, reached[right.id])
+            reached = self.reach(step.edge, step.direction, left, low, high)
+            if right in reached:
+                path = Path(step.edge.name, step.direction, left, right, reached[right])
                 yield {**row, step.clause.edge_variable.name: path}
 
     def is_path(self, path: Path, nodes: list[str]) -> bool:
-        """Whether these nodes are such a path."""
+        """Whether these ids are such a path."""
         edge = self.catalog.edges[path.edge]
-        ends = (nodes[0], nodes[-1], len(nodes) - 1) == (path.source, path.target, path.length)
-        steps = itertools.pairwise(nodes)
-        return ends and all(b in self.neighbours(edge, path.direction, a) for a, b in steps)
+        reached = {path.start} if nodes[0] == path.source else set()
+        for id_ in nodes[1:]:
+            reached = {
+                other for node in reached for other in self.neighbours(edge, path.direction, node) if other.id == id_
+            }
+        return path.stop in reached and len(nodes) - 1 == path.length
+
+
+def _chains(edge: EdgeType) -> bool:
+    """Whether an edge of this type can follow another one."""
+    return bool({source for source, _ in edge.pairs} & {target for _, target in edge.pairs})
+
+
+def _reached_types(pairs: tuple[tuple[str, str], ...], direction: str, start: str, low: int, high: int) -> set[str]:
+    """The types at which walks of so many hops may end."""
+    forth = list(pairs) if direction != "in" else []
+    back = [(target, source) for source, target in pairs] if direction != "out" else []
+    level, found = {start}, set[str]()
+    for hop in range(1, high + 1):
+        level = {target for source, target in (*forth, *back) if source in level}
+        found |= level if hop >= low else set()
+    return found
 
 
 def _percentile(values: list[float], fraction: float) -> float | None:

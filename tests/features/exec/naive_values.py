@@ -39,18 +39,18 @@ SAME = ("coalesce", "nullif", "least", "greatest", "abs", "sign", "floor", "ceil
 """Functions that give a value of the type of their arguments."""
 
 
+@dataclass(frozen=True)
+class Node:
+    type: str
+    id: str
+
+
 @dataclass
 class Data:
     """A graph: properties by id, for edges with their two ends."""
 
     nodes: dict[str, dict[str, dict[str, Any]]] = field(default_factory=dict)
-    edges: dict[str, dict[str, tuple[str, str, dict[str, Any]]]] = field(default_factory=dict)
-
-
-@dataclass(frozen=True)
-class Node:
-    type: str
-    id: str
+    edges: dict[str, dict[str, tuple[Node, Node, dict[str, Any]]]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -65,9 +65,17 @@ class Path:
 
     edge: str
     direction: str
-    source: str
-    target: str
+    start: Node
+    stop: Node
     length: int
+
+    @property
+    def source(self) -> str:
+        return self.start.id
+
+    @property
+    def target(self) -> str:
+        return self.stop.id
 
 
 Row = dict[str, Any]
@@ -164,7 +172,11 @@ class Values:
         """An entity with everything it has."""
         if isinstance(entity, Edge):
             source, target, data = self.data.edges[entity.type][entity.id]
-            return {"id": entity.id, "from": source, "to": target, "type": entity.type, **data}
+            ends = {"from": source.id, "to": target.id}
+            for end, node in zip(self.catalog.edges[entity.type].ends, (source, target), strict=True):
+                if end.is_typed:
+                    ends[end.type_word] = node.type
+            return {"id": entity.id, **ends, "type": entity.type, **data}
         return {"id": entity.id, "type": entity.type, **self.data.nodes[entity.type][entity.id]}
 
     def _call(self, node: ast.Call, row: Row) -> Any:

@@ -159,7 +159,6 @@ def test_a_second_binding_narrows_an_interface(graph: Graph) -> None:
         ("match { $m: Message } return { $m.title }", "T6"),
         ('match { $m: Message { mood: "glad" } } return { $m }', "T2"),
         ("match { $x } return { $x.name }", "T6"),
-        ("match { $m: Message maybe { $p <$e> $m } } return { $m }", "T26"),
         ("match { $m: Message $t: Tag $m knows $t } return { $m }", "T5"),
         ('match { $m: Message } return { $m } order { rrf(bm25($m.text, "a"), bm25($m.text, "b")) } limit 1', "T21"),
         ("match { $p: Person } return { $p.* as whole } order { whole }", "T7"),
@@ -177,3 +176,8 @@ def test_the_plan_shows_the_patterns(graph: Graph) -> None:
     assert "Union of 2 patterns" in text
     assert "Scan $m@1: Comment" in text
     assert "Scan $m@2: Post" in text
+
+
+def test_a_maybe_block_over_several_types_gives_all_matches_or_one_null_row(graph: Graph) -> None:
+    text = "match { $c: Comment maybe { $m: Message $c replies $m } } return { $c.text, $m.text } order { $c.text }"
+    assert rows(graph, text) == [("world fox", "hello world"), ("x", None)]

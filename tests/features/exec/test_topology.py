@@ -109,11 +109,11 @@ def assert_indexed_equal(graph: GraphView, edge: str) -> None:
     fresh = cache._exact(build(three))
     for direction in ("out", "into", *(("both",) if fresh.within_one_type else ())):
         starts = three[2 if direction == "into" else 1].live()[::3]
-        found = getattr(IndexedTopology(*three, starts), direction)
+        found = getattr(IndexedTopology(three, starts), direction)
         for keep_edges in (False, True):
             wanted = connected(getattr(fresh, direction), starts, keep_edges=keep_edges)
             assert connected(found, starts, keep_edges=keep_edges) == wanted
-    loops = IndexedTopology(*three, three[1].live()).loops
+    loops = IndexedTopology(three, three[1].live()).loops
     assert loops.tolist() == fresh.loops.tolist()
 
 

@@ -157,7 +157,7 @@
   /** Boxes of a schema keep apart and inside their width. */
   async schema({ placed, lines }) {
     const names = Array.from({ length: 14 }, (_, i) => `Type${i}`);
-    const catalog = { nodes: names.map((name) => ({ name })), edges: names.map((name, i) => ({ name: `E${i}`, source: name, target: names[(i * 5) % 14] })) };
+    const catalog = { nodes: names.map((name) => ({ name })), edges: names.map((name, i) => ({ name: `E${i}`, ends: [{ source: name, target: names[(i * 5) % 14] }] })) };
     const results = [360, 900].map((width) => {
       const { boxes } = placed(catalog, width);
       const all = [...boxes.values()];

@@ -82,7 +82,7 @@ class Seen:
         for name in self.schema.edges:
             found = {row["id"]: row for row in self.graph.edges(name, **self.where)}
             assert {id_: (row["src"], row["dst"]) for id_, row in found.items()} == {
-                id_: row[:2] for id_, row in self.visible.edges[name].items()
+                id_: (row[0].id, row[1].id) for id_, row in self.visible.edges[name].items()
             }
 
     def _check_counts(self, by_key: dict[str, int], by_name: dict[str, int]) -> None:

@@ -193,12 +193,12 @@ class FullEvaluation:
             found.nodes[name] = {id_: row for id_, row in data.nodes[name].items() if id_ in shown}
         for name, edge in self.catalog.edges.items():
             rows = data.edges[name]
-            known = {id_: {ID: id_, SRC: src, DST: dst, **row} for id_, (src, dst, row) in rows.items()}
+            known = {id_: {ID: id_, SRC: src.id, DST: dst.id, **row} for id_, (src, dst, row) in rows.items()}
             shown = self._allowed(edge, known)
             found.edges[name] = {
                 id_: row
                 for id_, row in rows.items()
-                if id_ in shown and row[0] in found.nodes[edge.source] and row[1] in found.nodes[edge.target]
+                if id_ in shown and all(node.id in found.nodes[node.type] for node in row[:2])
             }
         return found
 

@@ -45,7 +45,7 @@ def divided(spark: SparkSession, graph: BothEngines, partitions: int) -> Iterato
 def sweep(spark: SparkSession, seed: int, queries: int, path: Path, partitions: int) -> Counter[str]:
     """One schema and graph, so many queries at each place."""
     rng = Random(seed)
-    schema = make_schema(rng)
+    schema = make_schema(rng, has_wide=True)
     plain = create(path / f"g{seed}", schema.text, durability="os", clock=FixedClock())
     graph = BothEngines(plain._store, clock=FixedClock())
     graph.spark = spark

@@ -68,6 +68,7 @@ from omnigraph.lang.pg_ast import (
     Constraint,
     ConstraintKind,
     EdgeDecl,
+    EndsDecl,
     InterfaceDecl,
     NodeDecl,
     PgLiteral,
@@ -173,14 +174,15 @@ def _cardinality(bounds: tuple[int, int], is_open: bool) -> Cardinality:
 
 cardinalities = st.builds(_cardinality, st.tuples(*[st.integers(0, CARDINALITY_MAX)] * 2), st.booleans())
 _members = _tuples(properties | constraints)
+_end = st.lists(type_names, min_size=1, max_size=3).map(tuple)
+ends = st.builds(EndsDecl, _end, _end)
 declarations = (
     st.builds(InterfaceDecl, type_names, _tuples(properties), st.just(NOWHERE))
     | st.builds(NodeDecl, type_names, _tuples(annotations), _tuples(type_names, most=3), _members, st.just(NOWHERE))
     | st.builds(
         EdgeDecl,
         type_names,
-        type_names,
-        type_names,
+        st.lists(ends, min_size=1, max_size=3).map(tuple),
         st.none() | cardinalities,
         _tuples(annotations),
         _tuples(constraints, most=2),

@@ -58,7 +58,6 @@ ERRORS = [
     ("a && b", "write `and`", "&&"),
     ("a || b", "write `or`", "||"),
     ("a & b", "write `and`", "&"),
-    ("a | b", "write `or`", "|"),
     ("!a", "`!=`", "!"),
     ("~", "unexpected character '~'", "~"),
     ("\x00", "unexpected character '\\x00'", "\x00"),

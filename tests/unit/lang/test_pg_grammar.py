@@ -8,6 +8,7 @@ from omnigraph.lang.pg_ast import (
     Constraint,
     ConstraintKind,
     EdgeDecl,
+    EndsDecl,
     NodeDecl,
     PgLiteral,
     PropertyDecl,
@@ -149,7 +150,8 @@ def test_the_tree_of_a_node_holds_everything_that_was_written() -> None:
 
 def test_the_tree_of_an_edge_holds_everything_that_was_written() -> None:
     (edge,) = parse_schema(Source("edge E: A -> B @card(1..) { }")).file.declarations
-    assert edge == EdgeDecl(_name("E"), _name("A"), _name("B"), Cardinality(1, None, NOWHERE), (), (), (), NOWHERE)
+    ends = EndsDecl((_name("A"),), (_name("B"),))
+    assert edge == EdgeDecl(_name("E"), (ends,), Cardinality(1, None, NOWHERE), (), (), (), NOWHERE)
 
 
 def test_an_upper_bound_alone_is_an_upper_bound() -> None:

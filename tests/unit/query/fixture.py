@@ -51,6 +51,20 @@ edge Wrote: Person -> Doc
 edge Cites: Doc -> Doc
 """
 
+SEVERAL_ENDS = """
+interface Message { content: String }
+node Person { name: String @key }
+node Post implements Message { title: String? }
+node Comment implements Message { depth: I32? }
+node Tag { label: String @key }
+edge Likes: Person -> Message { since: Date? }
+edge ReplyOf: Comment -> Post | Comment
+edge HasTag: Message | Person -> Tag
+edge Knows: Person -> Person
+edge Rel: Person -> Post, Tag -> Comment
+"""
+"""A schema of edges over several types."""
+
 
 @cache
 def catalog(text: str = SCHEMA) -> Catalog:
@@ -68,12 +82,12 @@ def write(statements: str, parameters: str = "") -> str:
     return f"query q({parameters}) {{ {statements} }}"
 
 
-def diagnose(text: str) -> tuple[Diagnostic, ...]:
+def diagnose(text: str, schema: str = SCHEMA) -> tuple[Diagnostic, ...]:
     """What checking the only query of a text reports; the text itself must parse."""
     parsed = parse_queries(Source(text))
     assert not parsed.diagnostics, parsed.diagnostics[0].render()
     diagnostics = Diagnostics(parsed.source)
-    plan = check_query(parsed.file.queries[0], catalog(), diagnostics)
+    plan = check_query(parsed.file.queries[0], catalog(schema), diagnostics)
     assert (plan is None) == diagnostics.has_errors
     return diagnostics.report()
 
@@ -94,9 +108,9 @@ def mutation_of(text: str) -> MutationIR:
     return compiled
 
 
-def explained(text: str) -> str:
+def explained(text: str, schema: str = SCHEMA) -> str:
     """The plan without its header, dedented."""
-    lines = explain(compile_text(text, catalog())).splitlines()[1:]
+    lines = explain(compile_text(text, catalog(schema))).splitlines()[1:]
     return "\n".join(line[2:] for line in lines)
 
 

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from omnigraph.lang.diagnostics import Diagnostic
 from omnigraph.query.rewrite import PASSES
-from tests.unit.query.fixture import diagnose, drawn, explained, lowered
+from tests.unit.query.fixture import SEVERAL_ENDS, diagnose, drawn, explained, lowered
 
 DIRECTORY = Path(__file__).parent / "golden"
 
@@ -61,8 +61,15 @@ def show_passes(text: str) -> str:
     return "\n".join(parts)
 
 
+def show_several_ends(text: str) -> str:
+    """The diagnostics of a query over edges of several types, or its plan."""
+    found = diagnose(text, SEVERAL_ENDS)
+    return "\n".join(map(shown, found)) if found else explained(text, SEVERAL_ENDS)
+
+
 FILES: dict[str, Callable[[str], str]] = {
     "diagnostics.txt": show_diagnostics,
+    "ends.txt": show_several_ends,
     "explain.txt": explained,
     "passes.txt": show_passes,
 }

@@ -59,10 +59,13 @@ NAMES = [
     Case(Rule.UNKNOWN_ENDPOINT, "node A {} edge E: A -> B", "edge E references unknown target type: B", "B"),
     Case(
         Rule.UNKNOWN_ENDPOINT,
-        "interface I {} node A implements I {} edge E: A -> I",
-        "edge E references unknown target type: I",
+        "interface I {} node A {} edge E: A -> I",
+        "edge E has no target: no node type implements I",
         "I",
-        "an interface cannot be an endpoint; name a node type",
+        "declare one: `node ... implements I { ... }`",
+    ),
+    Case(
+        Rule.UNKNOWN_ENDPOINT, "node A {} edge E: A -> A, A | B -> A", "edge E references unknown source type: B", "B"
     ),
     Case(
         Rule.EDGE_CASE_COLLISION,
@@ -79,6 +82,15 @@ NAMES = [
     *(
         Case(Rule.ENTITY_FIELD, f"node A {{}} edge E: A -> A {{ {name}: I32 }}", f"'{name}' is reserved", name)
         for name in ("id", "src", "dst", "from", "to")
+    ),
+    *(
+        Case(
+            Rule.ENTITY_FIELD,
+            f"node A {{}} node B {{}} edge E: A | B -> A | B {{ {name}: I32 }}",
+            f"'{name}' is reserved: edge E has ends of several types",
+            name,
+        )
+        for name in ("src_type", "dst_type", "from_type", "to_type")
     ),
     Case(Rule.LIST_OF_BLOB, "node A { p: [Blob] }", "list of Blob is not supported", "[Blob]"),
 ]
@@ -316,6 +328,12 @@ ANNOTATIONS = [
         "@key(p)",
     ),
     Case(Rule.MERGE_ON_KEY, "interface I { p: I32 @key @merge(max) } node A implements I {}", "property I.p", "p"),
+    Case(
+        Rule.TOO_MANY_ENDS,
+        "interface I {} " + "".join(f"node A{number} implements I {{}} " for number in range(65)) + "edge Wide: I -> I",
+        "edge Wide connects 4225 pairs of node types; the limit is 4096",
+        "Wide",
+    ),
 ]
 
 _BEFORE = "interface I {} node Person { name: String } node Other { title: String } edge Knows: Person -> Person"
@@ -432,6 +450,16 @@ UNKNOWN = [
         "holds credentials",
         '@external("s3://key:secret@bucket/a")',
         hint="pass them as storage options when the graph is opened, or in the environment",
+    ),
+    *(
+        Case(
+            Rule.MISPLACED_ANNOTATION,
+            f'interface I {{}} node A implements I {{}} node B {{}} edge E: {ends} @external("/data/e.parquet")',
+            "@external is not supported on edge E: an end has several types, or is an interface",
+            "E",
+            hint="name one node type at each end, or declare an edge type for each pair",
+        )
+        for ends in ("A | B -> B", "A -> B, B -> A", "I -> B")
     ),
 ]
 

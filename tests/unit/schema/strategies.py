@@ -70,17 +70,28 @@ def _body(draw: st.DrawFn, kind: str, names: list[str]) -> str:
 
 
 @st.composite
+def _ends(draw: st.DrawFn, names: list[str]) -> str:
+    """Ends of an edge type: one type at each end most of the time."""
+    sides = [
+        draw(st.lists(st.sampled_from(names), min_size=1, max_size=draw(st.sampled_from((1, 1, 3))))) for _ in "->"
+    ]
+    return " -> ".join(" | ".join(side) for side in sides)
+
+
+@st.composite
 def schema_texts(draw: st.DrawFn) -> str:
     """A valid schema text with anything in it: names are unique, and nothing else is held back."""
     interfaces = {name: draw(st.lists(st.sampled_from(NAMES), unique=True, max_size=3)) for name in ("I", "J")}
     taken = set(interfaces["I"])
     interfaces["J"] = [name for name in interfaces["J"] if name not in taken]
     found = [f"interface {name} {{ {draw(_body('interface', names))} }}" for name, names in interfaces.items()]
+    implemented: set[str] = set()
     keyed = {name for name, text in zip(interfaces, found, strict=True) if "@key" in text}
     nodes = draw(st.lists(st.sampled_from(("A", "B", "Person")), unique=True, min_size=1))
     for node in nodes:
         implements = draw(st.sampled_from(([], ["I"], ["J"], ["J", "I"])))
         implements = [] if len(keyed & set(implements)) > 1 else implements
+        implemented |= set(implements)
         brought = {name for interface in implements for name in interfaces[interface]}
         own = draw(st.lists(st.sampled_from([name for name in NAMES if name not in brought]), unique=True, max_size=4))
         body = draw(_body("node", own))
@@ -93,7 +104,7 @@ def schema_texts(draw: st.DrawFn) -> str:
         found.append(f"node {node} {notes} {annotations} {joined} {{ {body} }}")
     for edge in draw(st.lists(st.sampled_from(("Knows", "A", "Has")), unique=True)):
         card = draw(st.sampled_from(("", "@card(0..1)", "@card(2..)")))
-        ends = f"{draw(st.sampled_from(nodes))} -> {draw(st.sampled_from(nodes))}"
+        ends = ", ".join(draw(st.lists(_ends([*nodes, *sorted(implemented)]), min_size=1, max_size=2)))
         own = draw(st.lists(st.sampled_from(NAMES), unique=True, max_size=2))
         found.append(f"edge {edge}: {ends} {card} {{ {draw(_body('edge', own))} }}")
     return "\n".join(draw(st.permutations(found)))

@@ -117,7 +117,7 @@ def _damaged(path: tuple[str | int, ...], value: object) -> dict[str, Any]:
     ("path", "value", "gist"),
     [
         (("format",), "other", "not a stored schema"),
-        (("version",), 3, "only versions 1 and 2 are supported"),
+        (("version",), 4, "only versions 1 to 3 are supported"),
         (("next_id",), "1", "schema.next_id is '1', not an integer"),
         (("next_id",), True, "not an integer"),
         (("domain",), KeyError, "schema.domain"),

@@ -264,9 +264,8 @@ UNCODED: dict[str, tuple[str, str, str]] = {
     "stop implementing": (
         "interface I { p: I32 } node A implements I {}",
         "interface I { p: I32 } node A { p: I32 }",
-        "node:A",
+        "node:A.p",
     ),
-    "start implementing": ("interface I {} node A {}", "interface I {} node A implements I {}", "node:A"),
     "change source": ("node A {} node B {} edge E: A -> B", "node A {} node B {} edge E: B -> B", "edge:E"),
     "change target": ("node A {} node B {} edge E: A -> B", "node A {} node B {} edge E: A -> A", "edge:E"),
     **{

@@ -33,7 +33,7 @@ from omnigraph.errors import CompileError
 from omnigraph.lang.source import Source
 from omnigraph.schema.migrate import plan_texts
 from omnigraph.schema.migration import MigrationPlan, step_text
-from omnigraph.schema.steps import DropProperty, DropType, Safety
+from omnigraph.schema.steps import Safety, drops_data
 from omnigraph.wire.inferred import inferred_json
 from omnigraph.wire.schemas import schema_plan_json, schema_result_json, schema_text_json
 
@@ -141,7 +141,7 @@ def apply_command(
     if dry_run:
         return _show_plan(about, plan, as_json)
     address.refuse_managed()
-    if any(isinstance(step, DropType | DropProperty) for step in plan.steps):
+    if any(drops_data(step) for step in plan.steps):
         address.confirm_loss("drop types or properties with their data", yes=yes)
     address.announce("schema apply", quiet)
     result = graph.apply_schema(

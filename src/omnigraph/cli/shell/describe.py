@@ -37,7 +37,7 @@ def types(session: Session, argument: str) -> None:
 def _about(entity: Entity) -> str:
     key = f"key {', '.join(entity.key)}" if entity.key else ""
     if isinstance(entity, EdgeType):
-        return f"{entity.source} -> {entity.target}{key and f', {key}'}"
+        return f"{entity.ends_text}{key and f', {key}'}"
     return key
 
 
@@ -57,7 +57,7 @@ def _describe(session: Session, entity: Entity) -> None:
             say(f"  {constraint_text(item)}")
     if isinstance(entity, NodeType):
         for edge in session.recent_snapshot().catalog.edges_of(entity.name):
-            say(f"  edge {edge.name}: {edge.source} -> {edge.target}")
+            say(f"  edge {edge.name}: {edge.ends_text}")
 
 
 def _marks(entity: Entity, item: PropertyIR) -> str:

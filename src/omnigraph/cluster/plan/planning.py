@@ -30,7 +30,7 @@ from omnigraph.cluster.resources import (
 )
 from omnigraph.cluster.state import ClusterState
 from omnigraph.schema.migration import MigrationPlan, step_text
-from omnigraph.schema.steps import DropProperty, DropType, Safety
+from omnigraph.schema.steps import Safety, drops_data
 
 OPERATION_CHARACTERS: Final = 26
 """Characters of an operation's id, as many as a ULID has."""
@@ -218,7 +218,7 @@ def _migration(change: Change, facts: Facts) -> Migration:
         return Migration.UNAVAILABLE
     if not plan.supported:
         return Migration.REFUSED
-    if any(isinstance(step, DropType | DropProperty) for step in plan.steps):
+    if any(drops_data(step) for step in plan.steps):
         return Migration.DROPS
     is_checked = any(step.safety is not Safety.SAFE for step in plan.steps)
     return Migration.CHECKED if is_checked else Migration.SAFE

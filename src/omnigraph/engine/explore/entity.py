@@ -10,8 +10,9 @@ from omnigraph.engine import blobs
 from omnigraph.engine.interop.parts import plain_view
 from omnigraph.engine.snapshot import Snapshot
 from omnigraph.errors import NotFoundError
-from omnigraph.rows.arrow_types import DST, ID, SRC, Entity
+from omnigraph.rows.arrow_types import ID, SRC, Entity
 from omnigraph.rows.results import result_rows
+from omnigraph.schema.catalog import EdgeType
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,13 +41,25 @@ def read_entity(snapshot: Snapshot, kind: str, type_name: str, entity_id: str) -
     del row[ID]
     ends = None
     if SRC in row:
-        declared = snapshot.catalog.edges[entity.name]
-        ends = (declared.source, row.pop(SRC)), (declared.target, row.pop(DST))
+        ends = edge_ends(snapshot.catalog.edges[entity.name], row)
     named = {
         name: row[name] if name in row else _blob(snapshot, entity, entity_id, name)
         for name in _order(snapshot, entity)
     }
     return EntityFound(kind, entity.name, entity_id, named, ends)
+
+
+Node = tuple[str, str]
+"""The type and the id of a node."""
+
+
+def edge_ends(edge: EdgeType, row: dict[str, Any]) -> tuple[Node, Node]:
+    """The nodes that an edge connects, taken out of its row."""
+    source, target = (
+        (row.pop(end.type_column) if end.is_typed and end.type_column else end.types[0], row.pop(end.column))
+        for end in edge.ends
+    )
+    return source, target
 
 
 def missing_entity(type_name: str, entity_id: str) -> NotFoundError:

@@ -10,12 +10,13 @@ from typing import Any, Final
 from omnigraph.core.display import shown_value
 from omnigraph.engine.explore.captions import usual_caption
 from omnigraph.engine.explore.conditions import Comparison, Condition, matching
+from omnigraph.engine.explore.entity import edge_ends
 from omnigraph.engine.explore.pages import rows_of
 from omnigraph.engine.interop.parts import plain_view
 from omnigraph.engine.snapshot import Snapshot
 from omnigraph.engine.views.view import EntityView
 from omnigraph.errors import UsageError
-from omnigraph.rows.arrow_types import DST, ID, SRC
+from omnigraph.rows.arrow_types import ID
 from omnigraph.rows.results import result_rows
 from omnigraph.schema.catalog import EdgeType, NodeType, type_named
 
@@ -88,15 +89,24 @@ def neighbours(
         raise UsageError(f"the limit is 0 to {EDGES_PER_TYPE_MAX:,} edges of each type, not {limit:,}")
     given = {snapshot.nodes(name).type_name: list(dict.fromkeys(ids)) for name, ids in starts.items()}
     found: dict[tuple[str, str], EdgeFound] = {}
-    totals = []
+    totals: list[EdgeTotal] = []
     for edge in _edge_types(snapshot, edges):
         for direction, view in _sides(snapshot, edge, given, side):
             shown = list(_edges(edge, view.limit(limit)))
-            totals.append(EdgeTotal(edge.name, direction, len(view), len(shown)))
+            add_total(totals, EdgeTotal(edge.name, direction, len(view), len(shown)))
             found |= {(item.type, item.id): item for item in shown}
     ends = [end for item in found.values() for end in (item.source, item.target)]
     wanted = dict.fromkeys([*((name, id_) for name, ids in given.items() for id_ in ids), *ends])
     return Neighbourhood(tuple(nodes_of(snapshot, list(wanted))), tuple(found.values()), tuple(totals))
+
+
+def add_total(totals: list[EdgeTotal], added: EdgeTotal) -> None:
+    """Add up the edges of one type and direction, which several types of nodes may have."""
+    last = totals[-1] if totals else None
+    if last is not None and (last.type, last.side) == (added.type, added.side):
+        totals[-1] = EdgeTotal(added.type, added.side, last.total + added.total, last.shown + added.shown)
+    else:
+        totals.append(added)
 
 
 def nodes_of(snapshot: Snapshot, wanted: Sequence[tuple[str, str]]) -> Iterator[NodeFound]:
@@ -129,13 +139,17 @@ def _sides(
 ) -> Iterator[tuple[Side, EntityView]]:
     """The edges of a type that leave or reach the nodes; a loop does both."""
     view = shown_columns(snapshot, edge)
-    for direction, column, type_name in ((Side.OUT, SRC, edge.source), (Side.IN, DST, edge.target)):
-        if side in (direction, Side.BOTH) and type_name in starts:
-            yield direction, matching(view, [Condition(column, Comparison.IN, starts[type_name])])
+    for direction, end in ((Side.OUT, edge.source), (Side.IN, edge.target)):
+        for type_name in end.types if side in (direction, Side.BOTH) else ():
+            if type_name in starts:
+                wanted = [Condition(end.column, Comparison.IN, starts[type_name])]
+                if end.is_typed:
+                    wanted.append(Condition(str(end.type_column), Comparison.EQ, type_name))
+                yield direction, matching(view, wanted)
 
 
 def _edges(edge: EdgeType, view: EntityView) -> Iterator[EdgeFound]:
     for batch in view.batches():
         for row in result_rows(batch):
-            id_, source, target = row.pop(ID), row.pop(SRC), row.pop(DST)
-            yield EdgeFound(edge.name, id_, (edge.source, source), (edge.target, target), row)
+            id_, (source, target) = row.pop(ID), edge_ends(edge, row)
+            yield EdgeFound(edge.name, id_, source, target, row)

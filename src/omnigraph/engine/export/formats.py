@@ -70,7 +70,7 @@ class ExportFormat:
 
 
 def _write_jsonl(file: BinaryIO, content: FileContent, form: TextForm) -> None:
-    file.writelines(write_lines(content.entity, content.batches, form.dates))
+    file.writelines(write_lines(content.entity, content.batches, form.dates, is_shown=True))
 
 
 def _write_csv(file: BinaryIO, content: FileContent, form: TextForm) -> None:

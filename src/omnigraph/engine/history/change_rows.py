@@ -11,11 +11,12 @@ import pyarrow.compute as pc
 
 from omnigraph.compare.tables import BLOB_TYPE, TableChanges, column_blobs, flat
 from omnigraph.core.tables import TablePin
-from omnigraph.history.changes import Change, ChangeFilter, Image, Op
-from omnigraph.rows.arrow_types import DST, ID, SRC, Entity, as_results
+from omnigraph.history.changes import Change, ChangeFilter, Image, Node, Op
+from omnigraph.rows.arrow_types import ID, Entity, as_results
+from omnigraph.rows.ends.references import shown_types
 from omnigraph.rows.exact import exact_rows
 from omnigraph.rows.results import as_written, result_rows
-from omnigraph.schema.catalog import EdgeType
+from omnigraph.schema.catalog import EdgeEnd, EdgeType
 from omnigraph.storage.tables.difference import ADDRESS
 from omnigraph.storage.tables.store import Store
 
@@ -108,17 +109,17 @@ class ChangeRows:
         before, after = (as_results(self.entity, image) for image in self.images(store))
         yield from self._changes(before, after, exact_rows)
 
+    def images(self, store: Store) -> tuple[pa.Table, pa.Table]:
+        """Both images without the id, blobs with their bytes."""
+        sides = zip(self.pins, (self.before, self.after), strict=True)
+        before, after = (_named_types(self.entity, self._with_bytes(store, pin, table)) for pin, table in sides)
+        return before, after
+
     def _shown(self, table: pa.Table) -> pa.Table:
         """An image without the id, which stands beside it, with the sizes of blobs and with floats as written."""
         names = [name for name in table.schema.names if name not in (ID, ADDRESS)]
         arrays = [_sized(flat(table, name)) for name in names]
-        return as_results(self.entity, pa.Table.from_arrays(arrays, names))
-
-    def images(self, store: Store) -> tuple[pa.Table, pa.Table]:
-        """Both images without the id, as stored, blobs with their bytes."""
-        sides = zip(self.pins, (self.before, self.after), strict=True)
-        before, after = (self._with_bytes(store, pin, table) for pin, table in sides)
-        return before, after
+        return _named_types(self.entity, as_results(self.entity, pa.Table.from_arrays(arrays, names)))
 
     def _with_bytes(self, store: Store, pin: TablePin | None, table: pa.Table) -> pa.Table:
         """An image without the id, and with the bytes of blobs."""
@@ -181,7 +182,7 @@ def change_rows(changes: TableChanges, location: str, pins: Pins) -> ChangeRows:
     ops = pa.concat_arrays([pa.array([op.value] * part.num_rows, pa.string()) for op, part in parts])
     before = pa.concat_tables([_absent(inserted), changes.before, deleted])
     after = pa.concat_tables([inserted, updated, _absent(deleted)])
-    changed = _changed(changes.differs, inserted.num_rows, updated.num_rows, deleted.num_rows)
+    changed = _changed(changes.entity, changes.differs, inserted.num_rows, updated.num_rows, deleted.num_rows)
     ids = pa.concat_arrays([flat(part, ID) for _, part in parts])
     order = pc.sort_indices(ids)
     return ChangeRows(
@@ -189,10 +190,22 @@ def change_rows(changes: TableChanges, location: str, pins: Pins) -> ChangeRows:
     )
 
 
-def _changed(differs: Mapping[str, pa.BooleanArray], inserted: int, updated: int, deleted: int) -> pa.ListArray:
+def _joined_ends(entity: Entity, differs: Mapping[str, pa.BooleanArray]) -> dict[str, pa.BooleanArray]:
+    """Masks without those of tags: an end with another type is another node."""
+    joined = dict(differs)
+    for end in entity.ends if isinstance(entity, EdgeType) else ():
+        tags = joined.pop(end.type_column or "", None)
+        if tags is not None:
+            joined[end.column] = pc.or_(joined[end.column], tags)
+    return joined
+
+
+def _changed(
+    entity: Entity, differs: Mapping[str, pa.BooleanArray], inserted: int, updated: int, deleted: int
+) -> pa.ListArray:
     """The names of the columns that differ, for the updated entities between inserted and deleted ones."""
     names: list[list[str]] = [[] for _ in range(updated)]
-    for name, mask in differs.items():
+    for name, mask in _joined_ends(entity, differs).items():
         for row in pc.indices_nonzero(mask).to_pylist():
             names[row].append(name)
     return pa.array([*([] for _ in range(inserted)), *names, *([] for _ in range(deleted))], pa.list_(pa.string()))
@@ -200,6 +213,21 @@ def _changed(differs: Mapping[str, pa.BooleanArray], inserted: int, updated: int
 
 def _absent(like: pa.Table) -> pa.Table:
     return pa.Table.from_arrays([pa.nulls(like.num_rows, field.type) for field in like.schema], schema=like.schema)
+
+
+def _named_types(entity: Entity, image: pa.Table) -> pa.Table:
+    """An image with the names of node types in place of tags. The image that a change does not have stays null."""
+    for end in entity.ends if isinstance(entity, EdgeType) else ():
+        if end.type_column is None or end.type_column not in image.schema.names:
+            continue
+        place = image.schema.names.index(end.type_column)
+        if not end.is_typed:
+            image = image.remove_column(place)
+            continue
+        names = shown_types(end, flat(image, end.type_column))
+        held = pc.if_else(pc.is_valid(flat(image, end.column)), names, None)
+        image = image.set_column(place, end.type_column, held)
+    return image
 
 
 def _sized(column: pa.Array) -> pa.Array:
@@ -213,5 +241,11 @@ def _sized(column: pa.Array) -> pa.Array:
 def _image_of(entity: Entity, row: dict[str, Any]) -> Image:
     if not isinstance(entity, EdgeType):
         return Image(row)
-    source, target = row.pop(SRC), row.pop(DST)
+    source, target = (_node(end, row) for end in entity.ends)
     return Image(row, source, target)
+
+
+def _node(end: EdgeEnd, row: dict[str, Any]) -> Node:
+    """A node at an end: its id, or its type and id where the end has several types."""
+    id_, name = row.pop(end.column), row.pop(end.type_column or "", None)
+    return {"type": name, "id": id_} if end.is_typed else id_

@@ -24,7 +24,7 @@ from omnigraph.rows.arrow_types import DST, ID, SRC
 from omnigraph.schema.catalog import Catalog, EdgeType
 from omnigraph.storage.tables.difference import ADDRESS
 
-_FIXED = (ID, SRC, DST, ADDRESS)
+_FIXED = (ID, SRC, DST, f"{SRC}_type", f"{DST}_type", ADDRESS)
 
 
 def scope_of(snapshot: Snapshot, catalog: Catalog | None = None) -> DataScope | None:
@@ -98,11 +98,7 @@ def _ends(edge: EdgeType, side: Snapshot, existing: pa.Table) -> pa.BooleanArray
     if known is None:
         return pa.array([False] * existing.num_rows)
     visible = VisibleRows(side.store, side.state.tables, side.catalog, scope)
-    found = []
-    for column, name in ((SRC, known.source), (DST, known.target)):
-        ids = flat(existing, column)
-        inside = visible.ids(side.catalog.nodes[name], set(ids.to_pylist()))
-        found.append(pc.is_in(ids, value_set=pa.array(sorted(inside), pa.utf8())))
+    found = [pa.array(visible.ends_inside(end, existing)) for end in known.ends]
     return pc.and_(*found)
 
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from omnigraph.engine.interop.parts import GraphParts
 from omnigraph.errors import UsageError
-from omnigraph.ingest.networkx import ID_ATTRIBUTE_NOTE, TYPE_ATTRIBUTE, TYPE_ATTRIBUTE_NOTE
+from omnigraph.ingest.networkx import ID_ATTRIBUTE_NOTE, TYPE_ATTRIBUTE, TYPE_ATTRIBUTE_NOTE, TYPED_ENDS_NOTE
 
 if TYPE_CHECKING:
     import networkx
@@ -33,6 +33,9 @@ def to_networkx(parts: GraphParts) -> networkx.MultiDiGraph[Any]:
     attribute = OTHER_TYPE_ATTRIBUTE if is_taken else TYPE_ATTRIBUTE
     graph = library().MultiDiGraph(commit=parts.snapshot.commit_id)
     graph.graph[TYPE_ATTRIBUTE_NOTE] = attribute
+    typed = [f"{edge.name}.{end.column}" for edge in parts.chosen.edges for end in edge.ends if end.is_typed]
+    if typed:
+        graph.graph[TYPED_ENDS_NOTE] = " ".join(dict.fromkeys(typed))
     if parts.names != parts.ids:
         graph.graph[ID_ATTRIBUTE_NOTE] = "id"
     for name, id_, type_, row in zip(parts.names, parts.ids, parts.types, parts.node_rows(), strict=True):

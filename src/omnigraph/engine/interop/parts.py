@@ -16,18 +16,24 @@ from omnigraph.core.hints import verify_hint
 from omnigraph.engine.snapshot import Snapshot
 from omnigraph.engine.views.view import EntityView
 from omnigraph.errors import CorruptionError, UsageError
+from omnigraph.rows.ends.references import type_columns
 from omnigraph.rows.results import python_rows
 from omnigraph.schema.catalog import EdgeType, NodeType
+from omnigraph.schema.ir import Pair
 
 Numbers = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True)
 class Chosen:
-    """The types of a conversion. Every edge type connects two of the node types."""
+    """The types of a conversion. Every edge type connects two of the node types.
+
+    An edge type over several types occurs once for each of its ``pairs``, which are those of ``edges``.
+    """
 
     nodes: tuple[NodeType, ...]
     edges: tuple[EdgeType, ...]
+    pairs: tuple[Pair, ...]
 
 
 def choose(snapshot: Snapshot, names: Sequence[str]) -> Chosen:
@@ -38,11 +44,18 @@ def choose(snapshot: Snapshot, names: Sequence[str]) -> Chosen:
     if names and not edges:
         inside = {item.name for item in nodes}
         every = (item for item in snapshot.entities() if isinstance(item, EdgeType))
-        edges = [item for item in every if {item.source, item.target} <= inside]
-    ends = [snapshot.catalog.nodes[name] for edge in edges for name in (edge.source, edge.target)]
+        chosen = [(item, pair) for item in every for pair in item.pairs if inside.issuperset(pair)]
+    else:
+        chosen = [(item, pair) for item in edges for pair in item.pairs]
+    ends = [snapshot.catalog.nodes[name] for _, pair in chosen for name in pair]
     found = {node.name: node for node in [*nodes, *ends]}
-    connecting = {edge.name: edge for edge in edges}
-    return Chosen(tuple(found[name] for name in sorted(found)), tuple(connecting[name] for name in sorted(connecting)))
+    ordered = sorted(chosen, key=lambda one: (one[0].name, one[1]))
+    connecting = {(edge.name, pair): (edge, pair) for edge, pair in ordered}
+    return Chosen(
+        tuple(found[name] for name in sorted(found)),
+        tuple(edge for edge, _ in connecting.values()),
+        tuple(pair for _, pair in connecting.values()),
+    )
 
 
 @dataclass(frozen=True)
@@ -96,18 +109,19 @@ class GraphParts:
 
     def edge_rows(self, index: int) -> list[dict[str, Any]]:
         """The properties of the edges of one type; without nulls."""
-        return _properties(self.edges[index], ("id", "src", "dst"))
+        edge = self.chosen.edges[index]
+        return _properties(self.edges[index], ("id", "src", "dst", *type_columns(edge)))
 
     def ends(self, index: int) -> tuple[Numbers, Numbers]:
         """The numbers of the nodes that the edges of one type connect."""
-        edge = self.chosen.edges[index]
-        return self._positions(index, "src", edge.source), self._positions(index, "dst", edge.target)
+        source, target = self.chosen.pairs[index]
+        return self._positions(index, "src", source), self._positions(index, "dst", target)
 
     def local_ends(self, index: int) -> tuple[Numbers, Numbers]:
         """The same, counted from 0 within the type of each end."""
-        edge = self.chosen.edges[index]
+        source, target = self.chosen.pairs[index]
         sources, targets = self.ends(index)
-        return sources - self.starts[edge.source], targets - self.starts[edge.target]
+        return sources - self.starts[source], targets - self.starts[target]
 
     def _positions(self, index: int, column: str, type_name: str) -> Numbers:
         place = [node.name for node in self.chosen.nodes].index(type_name)
@@ -133,7 +147,17 @@ def read_parts(snapshot: Snapshot, names: Sequence[str], *, properties: bool = T
         keys = [name for name in view.columns if name not in entity.properties]
         return view.arrow() if properties else view.select(*keys).arrow()
 
-    return GraphParts(snapshot, chosen, tuple(map(table, chosen.nodes)), tuple(map(table, chosen.edges)))
+    whole = {edge.name: table(edge) for edge in {edge.name: edge for edge in chosen.edges}.values()}
+    edges = (_between(edge, pair, whole[edge.name]) for edge, pair in zip(chosen.edges, chosen.pairs, strict=True))
+    return GraphParts(snapshot, chosen, tuple(map(table, chosen.nodes)), tuple(edges))
+
+
+def _between(edge: EdgeType, pair: Pair, edges: pa.Table) -> pa.Table:
+    """The edges between two types."""
+    for end, name in zip(edge.ends, pair, strict=True):
+        if end.is_typed:
+            edges = edges.filter(pc.equal(edges.column(str(end.type_column)), name))
+    return edges
 
 
 def plain_view(snapshot: Snapshot, entity: NodeType | EdgeType) -> EntityView:

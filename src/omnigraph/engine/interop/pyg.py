@@ -70,7 +70,8 @@ def to_pyg(parts: GraphParts, features: Features = None, missing: float = float(
             values, data.feature_names[node.name] = _features(table, names, missing)
             store.x = torch.from_numpy(values)
     for number, (edge, table) in enumerate(zip(parts.chosen.edges, parts.edges, strict=True)):
-        store = data[edge.source, edge.name, edge.target]
+        source, target = parts.chosen.pairs[number]
+        store = data[source, edge.name, target]
         store.edge_index = torch.from_numpy(np.stack(parts.local_ends(number)))
         if names := chosen[edge.table_key]:
             values, data.feature_names[edge.name] = _features(table, names, missing)

@@ -16,7 +16,8 @@ from omnigraph.engine.picture.positions import positions
 from omnigraph.engine.picture.scene import VALUE_CHARS_MAX, Scene, SceneEdge, SceneNode
 from omnigraph.engine.snapshot import Snapshot
 from omnigraph.errors import UsageError
-from omnigraph.history.changes import Change, ChangeFilter, Counts, Image, Op
+from omnigraph.history.changes import Change, ChangeFilter, Counts, Image, Node, Op
+from omnigraph.schema.catalog import EdgeEnd, EdgeType
 
 CHANGES_MAX: Final = 2_000
 """Changes that are drawn one by one; more are drawn by type."""
@@ -103,16 +104,16 @@ def type_scene(diff: Changes, title: str) -> Scene:
     """One node for each node type that changed or that a changed edge type connects, with the numbers of changes."""
     parts = _Parts()
     counts = diff.counts
+    connected: dict[str, EdgeType] = {}
     catalogs = [snapshot.catalog for snapshot in (diff.before, diff.after) if snapshot is not None]
     for catalog in catalogs:
         for edge in catalog.edges.values():
             found = counts.get(edge.table_key)
             if found is None:
                 continue
-            for name in (edge.source, edge.target):
+            for name in edge.node_types:
                 parts.nodes.setdefault((name, name), SceneNode(name, name, name, 0, 0, {}))
-            line = SceneEdge(edge.name, 0, 0, f"{edge.name} {found}", _numbers(found), _sign(found))
-            parts.edges[edge.name, edge.name] = ((edge.source, edge.source), (edge.target, edge.target), line)
+            connected[edge.name] = edge
         for node in catalog.nodes.values():
             found = counts.get(node.table_key)
             if found is not None:
@@ -126,6 +127,12 @@ def type_scene(diff: Changes, title: str) -> Scene:
                     _sign(found),
                     BUBBLE_PIXELS + BUBBLE_PIXELS_PER_TENFOLD * math.log10(1 + found.total),
                 )
+    for edge in connected.values():
+        found = counts[edge.table_key]
+        for source, target in edge.pairs:
+            id_ = edge.name if edge.is_single else f"{edge.name} {source} {target}"
+            line = SceneEdge(id_, 0, 0, f"{edge.name} {found}", _numbers(found), _sign(found))
+            parts.edges[edge.name, id_] = ((source, source), (target, target), line)
     totals = [sum(item.total for key, item in counts.items() if key.startswith(kind)) for kind in ("node", "edge")]
     return parts.scene(diff.after, title, (totals[0], totals[1]))
 
@@ -175,7 +182,11 @@ def _add_edges(parts: _Parts, diff: Changes, changes: Sequence[Change]) -> None:
 def _ends(diff: Changes, change: Change, image: Image) -> tuple[Key, Key]:
     snapshot = diff.after if change.type_name in diff.after.catalog.edges or diff.before is None else diff.before
     edge = snapshot.catalog.edges[change.type_name]
-    return (edge.source, str(image.source)), (edge.target, str(image.target))
+    return _key(edge.source, image.source), _key(edge.target, image.target)
+
+
+def _key(end: EdgeEnd, node: Node) -> Key:
+    return (node["type"], node["id"]) if isinstance(node, Mapping) else (end.types[0], str(node))
 
 
 def _add_context(parts: _Parts, diff: Changes, changes: Sequence[Change]) -> None:

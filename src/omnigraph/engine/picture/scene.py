@@ -217,7 +217,7 @@ def _shown(row: Mapping[str, Any]) -> dict[str, str]:
     return {
         name: shown_value(value, VALUE_CHARS_MAX)
         for name, value in row.items()
-        if value is not None and name not in ("src", "dst")
+        if value is not None and name not in ("src", "dst", "src_type", "dst_type")
     }
 
 

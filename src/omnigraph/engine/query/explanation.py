@@ -118,8 +118,7 @@ def _written_facts(plan: MutationIR, view: GraphView) -> dict[str, TableFacts]:
                 edges |= dict.fromkeys(edge.name for edge in view.catalog.edges_of(name))
             case InsertEdge(type_name=name):
                 edges[name] = None
-                edge = view.catalog.edges[name]
-                nodes |= dict.fromkeys((edge.source, edge.target))
+                nodes |= dict.fromkeys(view.catalog.edges[name].node_types)
             case UpdateEdges(type_name=name) | DeleteEdges(type_name=name):
                 edges[name] = None
             case _:

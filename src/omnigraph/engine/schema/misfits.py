@@ -25,9 +25,9 @@ def _type_misfits(type_: InferredType, catalog: Catalog) -> Iterator[str]:
         yield f"the graph has no {type_.kind} type {type_.name} (from {type_.source}): {guess}"
         return
     yield from _property_misfits(type_, entity)
-    if isinstance(entity, EdgeType) and type_.ends is not None and type_.ends != (entity.source, entity.target):
+    if isinstance(entity, EdgeType) and type_.ends is not None and type_.ends not in entity.pairs:
         ends = f"{type_.ends[0]} -> {type_.ends[1]}"
-        yield f"{type_.name} connects {entity.source} -> {entity.target} in the graph, and {ends} in {type_.source}"
+        yield f"{type_.name} connects {entity.ends_text} in the graph, and {ends} in {type_.source}"
 
 
 def _property_misfits(type_: InferredType, entity: Entity) -> Iterator[str]:

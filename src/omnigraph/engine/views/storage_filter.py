@@ -16,6 +16,7 @@ from omnigraph.query.standalone.formula import OWNER
 from omnigraph.query.standalone.row_filter import conjuncts
 from omnigraph.query.variables import walk
 from omnigraph.rows.arrow_types import Entity, table_schema
+from omnigraph.rows.ends.references import type_columns
 from omnigraph.storage.tables.filters import (
     LITERALS,
     AllOf,
@@ -39,8 +40,7 @@ class DividedFilter:
     @property
     def columns(self) -> list[str]:
         """The columns that the rest reads."""
-        parts = () if self.rest is None else walk(self.rest)
-        return list(dict.fromkeys(part.name for part in parts if isinstance(part, ir.Property)))
+        return [] if self.rest is None else _columns(self.rest)
 
     def matching(self, batch: pa.RecordBatch) -> pa.RecordBatch:
         """The rows of a batch for which the rest holds."""
@@ -51,12 +51,20 @@ class DividedFilter:
         return batch.filter(pa.array(mask))
 
 
+def _columns(predicate: ir.Expr) -> list[str]:
+    return list(dict.fromkeys(part.name for part in walk(predicate) if isinstance(part, ir.Property)))
+
+
 def divide(entity: Entity, predicate: ir.Expr) -> DividedFilter:
     """Give every conjunct that storage can evaluate to storage."""
     if predicate == ir.TRUE:
         return DividedFilter(None, None)
-    schema = table_schema(entity)
-    stored = [(conjunct, _stored(schema, conjunct)) for conjunct in conjuncts(predicate)]
+    schema, tags = table_schema(entity), set(type_columns(entity))
+    # Storage has tags in place of the names of node types.
+    stored = [
+        (conjunct, None if tags & set(_columns(conjunct)) else _stored(schema, conjunct))
+        for conjunct in conjuncts(predicate)
+    ]
     pushed = tuple(found for _, found in stored if found is not None)
     rest = tuple(conjunct for conjunct, found in stored if found is None)
     return DividedFilter(

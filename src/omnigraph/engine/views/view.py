@@ -19,6 +19,7 @@ from omnigraph.errors import NotFoundError, UsageError
 from omnigraph.query import expressions as ir
 from omnigraph.query.standalone.row_filter import compile_filter, equals
 from omnigraph.rows.arrow_types import Entity, result_schema, table_schema
+from omnigraph.rows.ends.references import shown_names
 from omnigraph.rows.results import python_rows
 from omnigraph.schema.types import PropertyType
 
@@ -73,7 +74,7 @@ class EntityView(Tabular, Displayed):
 
     def select(self, *names: str) -> EntityView:
         """Only some columns, in that order."""
-        known = table_schema(self.entity).names
+        known = shown_names(self.entity, table_schema(self.entity).names)
         for name in names:
             if name not in known:
                 hint = did_you_mean(name, known) or f"its columns are {', '.join(known)}"
@@ -135,7 +136,8 @@ class EntityView(Tabular, Displayed):
     def column_types(self) -> dict[str, PropertyType]:
         """The columns that a filter may name."""
         properties = self.entity.properties
-        keys = [name for name in table_schema(self.entity).names if name not in properties]
+        names = shown_names(self.entity, table_schema(self.entity).names)
+        keys = [name for name in names if name not in properties]
         return {**dict.fromkeys(keys, ir.TEXT), **{name: prop.type for name, prop in properties.items()}}
 
     def _sliced(self, start: int, stop: int) -> EntityView:

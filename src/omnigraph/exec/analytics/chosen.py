@@ -20,7 +20,7 @@ class ChosenEdges:
     @property
     def node_types(self) -> tuple[str, ...]:
         """The endpoint types, sorted by name."""
-        return tuple(sorted({name for edge in self.edges for name in (edge.source, edge.target)}))
+        return tuple(sorted({name for edge in self.edges for name in edge.node_types}))
 
 
 def choose_edges(catalog: Catalog, names: Sequence[str] | str | None, weight: str | None = None) -> ChosenEdges:

@@ -29,6 +29,7 @@ from omnigraph.exec.analytics.triangles import opposite_weights, triangles_among
 from omnigraph.exec.analytics.vectors import Array, Made
 from omnigraph.exec.graph_view import GraphView
 from omnigraph.schema.catalog import EdgeType
+from omnigraph.schema.ir import Pair
 
 
 class InMemorySteps(ArrayVectors):
@@ -131,20 +132,22 @@ class LocalSteps(InMemorySteps):
 
     @cached_property
     def _edges(self) -> EdgeArrays:
-        return joined_edges([self._edges_of(edge) for edge in self.chosen.edges]).spread(self.form)
+        parts = [self._edges_of(edge, pair) for edge in self.chosen.edges for pair in edge.pairs]
+        return joined_edges(parts).spread(self.form)
 
     @cached_property
     def block(self) -> EdgeBlock:
         if self._is_one_table:
             (edge,) = self.chosen.edges
-            return self._block_of_lists(self.view.topology(edge.name).into.whole, edge.target, edge.source)
+            source, target = edge.pairs[0]
+            return self._block_of_lists(self.view.topology(edge.name).into.whole, target, source)
         return block_of(self._edges, 0, self.nodes, self.nodes).seen_as(self.form)
 
     @cached_property
     def forward(self) -> EdgeBlock:
         if self._is_one_table:
             (edge,) = self.chosen.edges
-            return self._block_of_lists(self.view.topology(edge.name).out.whole, edge.source, edge.target)
+            return self._block_of_lists(self.view.topology(edge.name).out.whole, *edge.pairs[0])
         return block_of(self._edges.turned, 0, self.nodes, self.nodes)
 
     def ranks(self) -> Labels:
@@ -156,12 +159,12 @@ class LocalSteps(InMemorySteps):
     @property
     def _is_one_table(self) -> bool:
         """True if the neighbour lists of one edge type can be used as they are, without sorting again."""
-        return self.form is Form.DIRECTED and len(self.chosen.edges) == 1
+        return self.form is Form.DIRECTED and len(self.chosen.edges) == 1 and not self.chosen.edges[0].has_types
 
-    def _edges_of(self, edge: EdgeType) -> EdgeArrays:
-        lists = self.view.topology(edge.name).out.whole
-        sources = self.space.numbers(edge.source, lists.origins())
-        return EdgeArrays(sources, self.space.numbers(edge.target, lists.neighbours), self._weights(edge, lists))
+    def _edges_of(self, edge: EdgeType, pair: Pair) -> EdgeArrays:
+        lists = self.view.topology(edge.name, pair=pair if edge.has_types else None).out.whole
+        sources, targets = self.space.numbers(pair[0], lists.origins()), self.space.numbers(pair[1], lists.neighbours)
+        return EdgeArrays(sources, targets, self._weights(edge, lists))
 
     def _block_of_lists(self, lists: Adjacency, near: str, far: str) -> EdgeBlock:
         """Lists by row as lists by node number; the order stays, because numbers ascend with rows."""

@@ -37,7 +37,7 @@ OPERATORS: Final[Mapping[type[Any], frozenset[str]]] = {
     Outer: frozenset({"variables"}),
     Expand: frozenset(
         {"input", "source", "target", "edge", "direction", "hops", "new_type", "edge_variable", "from_target"}
-        | {"closes", "predicate", "edge_predicate", "columns", "edge_columns"}
+        | {"closes", "predicate", "edge_predicate", "columns", "edge_columns", "pair"}
     ),
     ShortestPath: frozenset({"input", "source", "target", "edge", "direction", "hops", "path_variable", "wants_nodes"}),
     CrossJoin: frozenset({"left", "right"}),
@@ -71,7 +71,7 @@ EXPRESSIONS: Final[Mapping[type[Any], frozenset[str]]] = {
 
 LEFT: Final[Mapping[type[Any], frozenset[str]]] = {
     Expand: frozenset({"visible"}),
-    ShortestPath: frozenset({"visible"}),
+    ShortestPath: frozenset({"visible", "pair"}),
     Slice: frozenset({"limit_parameter", "offset_parameter"}),
     ir.Aggregate: frozenset({"fraction", "by"}),
 }

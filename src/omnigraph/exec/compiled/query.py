@@ -75,7 +75,7 @@ def _tables(needs: Needs, catalog: Catalog) -> tuple[str, ...]:
     found = [*(key for key, _ in needs.cells), *needs.finders]
     for way in needs.ways:
         edge = catalog.edges[way.edge]
-        found += [edge.table_key, *(catalog.nodes[end].table_key for end in (edge.source, edge.target))]
+        found += [edge.table_key, *(catalog.nodes[name].table_key for name in way.pair or edge.pairs[0])]
     return tuple(dict.fromkeys(found))
 
 
@@ -94,7 +94,7 @@ def _bound(needs: Needs, view: GraphView) -> Bound | None:
         finders.append(finder)
     walks: list[Walk] = []
     for way in needs.ways:
-        topology = view.derived.topologies.find(view.pins(way.edge))
+        topology = view.derived.topologies.find(view.pins(way.edge, way.pair))
         if topology is None:
             return None
         lists = neighbours(topology, way.direction, reverse=way.reverse)

@@ -16,6 +16,7 @@ from omnigraph.exec.compiled.cells import Cell
 from omnigraph.exec.compiled.finding import Find
 from omnigraph.exec.topology.neighbours import Lists, Topology
 from omnigraph.query.ir import Direction
+from omnigraph.schema.ir import Pair
 
 Row = tuple[Any, ...]
 """The call, then one item per variable: a row number (-1: null), a path as its length and ids (None: null), or whether
@@ -43,6 +44,8 @@ class Way:
     edge: str
     direction: Direction
     reverse: bool
+    pair: Pair | None = None
+    """The types of the source and the target of the edges."""
 
 
 @dataclass(frozen=True, slots=True)

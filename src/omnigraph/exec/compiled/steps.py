@@ -15,11 +15,13 @@ from omnigraph.core.scalars import Scalar
 from omnigraph.exec.compiled.expressions import compile_expression
 from omnigraph.exec.compiled.recipe import Bound, Maker, NotCompiled, Row, Scope, Way
 from omnigraph.exec.compiled.walking import Step, closing, hop, path, reaching
+from omnigraph.exec.graph_view import stored_pair
 from omnigraph.query import expressions as ir
 from omnigraph.query.ir import (
     ONE_HOP,
     AntiJoin,
     CrossJoin,
+    Direction,
     Expand,
     Filter,
     Mark,
@@ -118,7 +120,10 @@ class RowCompiler:
 
     def way(self, operator: Expand) -> Way:
         """The lists that a traversal follows, from its bound end."""
-        return Way(operator.edge, operator.direction, reverse=operator.from_target and not operator.closes)
+        if operator.pair is not None and (operator.hops != ONE_HOP or operator.direction is Direction.BOTH):
+            raise NotCompiled("a walk over several types")
+        reverse = operator.from_target and not operator.closes
+        return Way(operator.edge, operator.direction, reverse, stored_pair(operator))
 
     def _shortest(self, operator: ShortestPath, scope: Scope) -> Compiled:
         steps, scope = self.compile(operator.input, scope)
@@ -127,7 +132,7 @@ class RowCompiler:
             raise NotCompiled("a path between two types")
         forth, back = (scope.needs.walk(Way(operator.edge, operator.direction, reverse)) for reverse in (False, True))
         ends = scope.variable(operator.source).slot, scope.variable(operator.target).slot
-        ids = scope.needs.cell(self.catalog.nodes[edge.source].table_key, "id")
+        ids = scope.needs.cell(self.catalog.nodes[edge.pairs[0][0]].table_key, "id")
         return [*steps, path(operator.hops, (forth, back), ends, ids)], scope.bind(operator.path_variable, "")
 
     def _optional(self, operator: OptionalJoin, scope: Scope) -> Compiled:

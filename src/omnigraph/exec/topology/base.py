@@ -15,7 +15,7 @@ import numpy as np
 
 from omnigraph.core.tables import TablePin
 from omnigraph.exec.adjacency import Adjacency, Integers, Rows, adjacency, sorted_set
-from omnigraph.exec.tables import TableView
+from omnigraph.exec.topology.pins import Pins
 from omnigraph.storage.tables.array_cache import Entry
 from omnigraph.storage.tables.row_layout import Fragment, Layout
 
@@ -122,10 +122,11 @@ def _mapped(entry: Entry | None, direction: str) -> Adjacency | None:
     return Adjacency(offsets, neighbours, edges)
 
 
-def base_key(edge: TableView, source: TableView, target: TableView) -> str:
+def base_key(pins: Pins) -> str:
     """The cache key of exactly these rows of these three tables."""
-    digests = [table.layout.digest for table in (edge, source, target)]
-    return hashlib.sha256(f"{FORMAT} {' '.join(digests)}".encode()).hexdigest()[:32]
+    digests = [table.layout.digest for table in pins.tables]
+    parts = (FORMAT, *digests, *([pins.tags] if pins.tags else []))
+    return hashlib.sha256(" ".join(map(str, parts)).encode()).hexdigest()[:32]
 
 
 def description(base: Base) -> dict[str, Any]:

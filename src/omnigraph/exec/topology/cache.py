@@ -20,7 +20,6 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import replace
 
-import numpy as np
 import pyarrow as pa
 
 from omnigraph.core.lru import Lru
@@ -29,10 +28,11 @@ from omnigraph.exec.adjacency import Adjacency, Rows, adjacency
 from omnigraph.exec.tables import TableView
 from omnigraph.exec.topology.base import Base, Recorded, arrays, base_key, description, narrow, read_base
 from omnigraph.exec.topology.neighbours import Topology
+from omnigraph.exec.topology.pins import Pins
 from omnigraph.exec.topology.renumber import Correspondence, correspondence, unchanged
 from omnigraph.storage.tables.array_cache import ArrayCache
 
-TOPOLOGIES_MAX = 16
+TOPOLOGIES_MAX = 64
 """Topologies kept open by one process. Large ones are memory-mapped and cost no private memory."""
 
 MISSED_MAX = 3
@@ -43,9 +43,6 @@ PERSISTED_EDGES_MIN = 50_000
 
 BASES_MAX = 4
 """Bases of one edge table kept open by one process."""
-
-Pins = tuple[TableView, TableView, TableView]
-"""The edge table, and the tables of its two endpoint types."""
 
 
 class Topologies:
@@ -61,7 +58,7 @@ class Topologies:
 
     def find(self, pins: Pins) -> Topology | None:
         """A topology that needs no encoding of a whole table; None if there is none."""
-        key = base_key(*pins)
+        key = base_key(pins)
         known = self._known.get(key)
         if known is not None:
             return known
@@ -80,7 +77,7 @@ class Topologies:
             if found is not None:
                 return found
             made = self._made(pins)
-            location = pins[0].pin.location
+            location = _group(pins)
             self._bases.put(location, (made, *(self._bases.get(location) or ())[: BASES_MAX - 1]))
             topology = _exact(made)
             self._known.put(made.key, topology)
@@ -88,7 +85,7 @@ class Topologies:
 
     def request(self, pins: Pins) -> None:
         """Count a missing topology; after ``MISSED_MAX`` misses a background thread builds it."""
-        key = base_key(*pins)
+        key = base_key(pins)
         times = (self._missed.get(key) or 0) + 1
         self._missed.put(key, times)
         if times == MISSED_MAX:
@@ -102,34 +99,36 @@ class Topologies:
 
     def _nearest(self, key: str, pins: Pins) -> Topology | None:
         """The topology over the base with the fewest changes; disk is searched only if memory has none near."""
-        location = pins[0].pin.location
-        remembered = self._bases.get(location) or ()
+        group = _group(pins)
+        remembered = self._bases.get(group) or ()
         best = _fewest_changes(key, pins, remembered)
         if best is None or not _is_near(best, pins):
             known = {base.key for base in remembered}
-            stored = [entry for entry in self._files.entries(_group(location)) if entry.about.get("key") not in known]
+            stored = [entry for entry in self._files.entries(group) if entry.about.get("key") not in known]
             read = [base for base in map(read_base, stored) if base is not None]
             best = _fewest_changes(key, pins, (*remembered, *read))
-            self._bases.put(location, (*remembered, *read)[:BASES_MAX])
+            self._bases.put(group, (*remembered, *read)[:BASES_MAX])
         if best is not None and best.base.entry is not None:
             # Marks the entry as recently used, so that the size limit of the disk cache evicts others first.
             self._files.touch(best.base.entry)
         return best
 
     def _made(self, pins: Pins) -> Base:
-        nearest = self._nearest(base_key(*pins), pins)
+        nearest = self._nearest(base_key(pins), pins)
         # A base with more changes than edges costs more to carry over than a fresh build.
         is_useful = nearest is not None and _changes(nearest) < nearest.base.edges
         base = rebuild(nearest, pins) if nearest is not None and is_useful else build(pins)
         if len(base.lists("out").edges) < self._persisted_edges_min:
             return base
-        entry = self._files.save(_group(base.edge.pin.location), base.key, description(base), arrays(base))
+        entry = self._files.save(_group(pins), base.key, description(base), arrays(base))
         # Use the mapped copy, not the arrays in memory: mapped pages can be evicted and are shared by processes.
         return base if entry is None else read_base(entry) or base
 
 
-def _group(location: str) -> str:
-    return f"topology-{location.replace('/', '-')}"
+def _group(pins: Pins) -> str:
+    """The name of the bases of an edge table, or of the edges between one pair of types in it."""
+    table = pins.edge.pin.location.replace("/", "-")
+    return f"topology-{table}" + (f"-{pins.tags.replace('>', '-')}" if pins.tags else "")
 
 
 def _fewest_changes(key: str, pins: Pins, bases: Sequence[Base]) -> Topology | None:
@@ -145,11 +144,13 @@ def _fewest_changes(key: str, pins: Pins, bases: Sequence[Base]) -> Topology | N
 
 
 def _is_near(topology: Topology, pins: Pins) -> bool:
-    return _changes(topology) <= topology.base.edges // pins[0].store.tuning.changed_share
+    return _changes(topology) <= topology.base.edges // pins.edge.store.tuning.changed_share
 
 
 def _changes(topology: Topology) -> int:
-    return topology.edge.changes + topology.source.changes + topology.target.changes
+    # Of the edges added to the table, only those of the pair of types count.
+    edges = len(topology.edge.lost) + len(topology.added)
+    return edges + topology.source.changes + topology.target.changes
 
 
 def _exact(base: Base) -> Topology:
@@ -165,7 +166,7 @@ def _on_top_of(base: Base, pins: Pins) -> Topology | None:
         lost (old)          1           edge row 1 of the base is skipped while stepping
         fresh (new)               3     row 3 of the present table: its ends are looked up by id
     """
-    edge, source, target = pins
+    edge, source, target = pins.tables
     # An endpoint type may have been dropped and declared again under the same name: that is another table.
     if (source.pin.location, target.pin.location) != (base.source.pin.location, base.target.pin.location):
         return None
@@ -177,7 +178,10 @@ def _on_top_of(base: Base, pins: Pins) -> Topology | None:
             # An edge that was left out because its node was missing may have found the node since.
             return None
         rows = changed_edges.fresh
-        texts = edge.many_values(("src", "dst"), rows)
+        texts = edge.stored_values(("src", "dst", *pins.type_columns), rows)
+        if pins.type_columns:
+            counted = pins.counted(texts, len(rows))
+            rows, texts = rows[counted], {name: column.filter(pa.array(counted)) for name, column in texts.items()}
         starts, ends = source.rows_of(texts["src"]), target.rows_of(texts["dst"])
     except OmnigraphError:
         # Cleanup may have deleted files of the version that the base was built from.
@@ -202,17 +206,16 @@ def build(pins: Pins) -> Base:
         known    y  y  y  n      has_dangling = True
         lists    0: 1 2, 2: 0    neighbours by node, ascending
     """
-    edge, source, target = pins
-    live = np.ones(edge.size, bool)
-    live[edge.layout.dead] = False
+    edge, source, target = pins.tables
+    rows = pins.counted_rows()
     with ThreadPoolExecutor(2) as pool:
-        ends = pool.map(_encoded, (edge, edge), ("src", "dst"), (source, target))
+        ends = pool.map(_encoded, (edge, edge), ("src", "dst"), (source, target), (rows, rows))
         starts, stops = ends
     # Arrow's pool would keep the memory of millions of ids although they are not needed again.
     pa.default_memory_pool().release_unused()
-    known = (starts >= 0) & (stops >= 0) & live
-    lists = adjacency(starts[known], stops[known], np.flatnonzero(known), source.size)
-    return _base(pins, lists, has_dangling=bool((live & ~known).any()))
+    known = (starts >= 0) & (stops >= 0)
+    lists = adjacency(starts[known], stops[known], rows[known], source.size)
+    return _base(pins, lists, has_dangling=not known.all())
 
 
 def rebuild(topology: Topology, pins: Pins) -> Base:
@@ -226,10 +229,10 @@ def topology_of(pins: Pins, out: Adjacency, *, has_dangling: bool) -> Topology:
 
 
 def _base(pins: Pins, out: Adjacency, *, has_dangling: bool) -> Base:
-    edge, source, target = (Recorded(table.pin, table.layout) for table in pins)
-    return Base(base_key(*pins), edge, source, target, has_dangling, known={"out": narrow(out)})
+    edge, source, target = (Recorded(table.pin, table.layout) for table in pins.tables)
+    return Base(base_key(pins), edge, source, target, has_dangling, known={"out": narrow(out)})
 
 
-def _encoded(edge: TableView, column: str, nodes: TableView) -> Rows:
+def _encoded(edge: TableView, column: str, nodes: TableView, rows: Rows) -> Rows:
     ids: pa.Array = edge.read_once(column)
-    return nodes.rows_of(ids)
+    return nodes.rows_of(ids if len(rows) == len(ids) else ids.take(pa.array(rows)))

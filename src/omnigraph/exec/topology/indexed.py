@@ -15,6 +15,7 @@ import pyarrow.compute as pc
 
 from omnigraph.exec.adjacency import Rows, sorted_set
 from omnigraph.exec.tables import TableView
+from omnigraph.exec.topology.pins import Pins
 from omnigraph.exec.topology.renumber import Correspondence, unchanged
 
 SOURCE, TARGET = "src", "dst"
@@ -24,7 +25,7 @@ SOURCE, TARGET = "src", "dst"
 class IndexedLists:
     """Neighbours by index lookup. ``columns`` are the endpoint columns to look up."""
 
-    edge: TableView
+    pins: Pins
     start: TableView
     end: TableView
     columns: tuple[str, ...]
@@ -73,7 +74,10 @@ class IndexedLists:
     def _along(self, column: str, ids: pa.Array, nodes: Rows) -> tuple[Rows, Rows, Rows]:
         """The edges whose endpoint in this column is one of the nodes: that node, the other end, and the edge's row."""
         other = TARGET if column == SOURCE else SOURCE
-        rows, found = self.edge.with_ids(column, ids.to_pylist(), [column, other])
+        rows, found = self.pins.edge.with_ids(column, ids.to_pylist(), [column, other, *self.pins.type_columns])
+        if self.pins.type_columns:
+            counted = self.pins.counted(found, len(rows))
+            rows, found = rows[counted], {name: held.filter(pa.array(counted)) for name, held in found.items()}
         places = pc.index_in(found[column], value_set=ids)
         starts: Rows = nodes[places.to_numpy().astype(np.int64)]
         return starts, self.end.rows_of(found[other]), rows
@@ -94,10 +98,16 @@ def _joined(numbers: Rows, starts: Rows) -> tuple[Rows, Rows]:
 class IndexedTopology:
     """One edge table in both directions, walked from ``starts``."""
 
-    edge: TableView
-    start: TableView
-    end: TableView
+    pins: Pins
     starts: Rows
+
+    @property
+    def start(self) -> TableView:
+        return self.pins.source
+
+    @property
+    def end(self) -> TableView:
+        return self.pins.target
 
     @property
     def within_one_type(self) -> bool:
@@ -109,15 +119,15 @@ class IndexedTopology:
 
     @cached_property
     def out(self) -> IndexedLists:
-        return IndexedLists(self.edge, self.start, self.end, (SOURCE,))
+        return IndexedLists(self.pins, self.start, self.end, (SOURCE,))
 
     @cached_property
     def into(self) -> IndexedLists:
-        return IndexedLists(self.edge, self.end, self.start, (TARGET,))
+        return IndexedLists(self.pins, self.end, self.start, (TARGET,))
 
     @cached_property
     def both(self) -> IndexedLists:
-        return IndexedLists(self.edge, self.start, self.end, (SOURCE, TARGET))
+        return IndexedLists(self.pins, self.start, self.end, (SOURCE, TARGET))
 
     @cached_property
     def loops(self) -> Rows:

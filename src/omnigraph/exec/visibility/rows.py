@@ -24,7 +24,9 @@ from omnigraph.query.standalone.formula import OWNER
 from omnigraph.query.variables import walk
 from omnigraph.query.visibility.data_scope import DataScope
 from omnigraph.rows.arrow_types import DST, ID, SRC, Entity
-from omnigraph.schema.catalog import Catalog, EdgeType
+from omnigraph.rows.ends.references import references, with_types
+from omnigraph.rows.validate import nodes_by_type
+from omnigraph.schema.catalog import Catalog, EdgeEnd, EdgeType
 from omnigraph.storage.tables.scan import rows_with
 from omnigraph.storage.tables.store import Store
 
@@ -59,15 +61,16 @@ class VisibleRows:
 
     def has_type(self, entity: Entity) -> bool:
         """True if entities of a type can be inside."""
-        ends = (entity.source, entity.target) if isinstance(entity, EdgeType) else ()
-        keys = (entity.table_key, *(f"node:{name}" for name in ends))
-        return all(key in self.scope.types for key in keys)
+        if entity.table_key not in self.scope.types:
+            return False
+        pairs = entity.pairs if isinstance(entity, EdgeType) else ((),)
+        return any(all(f"node:{name}" in self.scope.types for name in pair) for pair in pairs)
 
     def columns(self, entity: Entity) -> list[str]:
         """The columns that ``mask`` reads."""
         if not self.has_type(entity):
             return [ID]
-        ends = [SRC, DST] if isinstance(entity, EdgeType) else []
+        ends = with_types(entity, [SRC, DST]) if isinstance(entity, EdgeType) else []
         return list(dict.fromkeys([ID, *ends, *columns_read(self.scope.types[entity.table_key].predicate)]))
 
     def mask(self, entity: Entity, rows: pa.Table | pa.RecordBatch) -> Mask:
@@ -76,10 +79,23 @@ class VisibleRows:
             return satisfied(ir.FALSE, rows)
         found = satisfied(self.scope.types[entity.table_key].predicate, rows)
         if isinstance(entity, EdgeType):
-            for column, name in ((SRC, entity.source), (DST, entity.target)):
-                known = self.ids(self.catalog.nodes[name], set(rows.column(column).to_pylist()))
-                inside = pc.is_in(_array(rows.column(column)), value_set=pa.array(sorted(known), pa.utf8()))
-                found &= inside.to_numpy(zero_copy_only=False)
+            for end in entity.ends:
+                found &= self.ends_inside(end, rows)
+        return found
+
+    def ends_inside(self, end: EdgeEnd, rows: pa.Table | pa.RecordBatch) -> Mask:
+        """For every edge whether its node at an end is inside."""
+        texts = references(end, rows)
+        known = [text for text, is_inside in self._ends(end, texts.to_pylist()).items() if is_inside]
+        inside: Mask = pc.is_in(texts, value_set=pa.array(known, pa.utf8())).to_numpy(zero_copy_only=False)
+        return inside
+
+    def _ends(self, end: EdgeEnd, texts: list[str]) -> dict[str, bool]:
+        """The references to nodes, and for each whether its node is inside. A node of an unknown type is not."""
+        found: dict[str, bool] = {}
+        for name, nodes in nodes_by_type(end, texts).items():
+            known = set() if name is None else self.ids(self.catalog.nodes[name], set(nodes.values()))
+            found |= {text: id_ in known for text, id_ in nodes.items()}
         return found
 
     def ids(self, entity: Entity, ids: Collection[str]) -> set[str]:

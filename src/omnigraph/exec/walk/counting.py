@@ -30,7 +30,7 @@ from omnigraph.exec.adjacency import Adjacency, Mask, contains
 from omnigraph.exec.budget import Budget
 from omnigraph.exec.evaluate import Evaluator
 from omnigraph.exec.frame import Frame
-from omnigraph.exec.graph_view import GraphView
+from omnigraph.exec.graph_view import GraphView, stored_pair
 from omnigraph.exec.multiplicity import EXACT_MAX, ROWS_MAX, checked, product, sums
 from omnigraph.exec.scan import scan_rows
 from omnigraph.exec.tables import Rows, TableView
@@ -94,13 +94,13 @@ class Way:
 
 
 def way_of(step: Expand, graph: GraphView) -> Way:
-    topology = graph.topology(step.edge, step.visible)
+    topology = graph.topology(step.edge, step.visible, stored_pair(step))
     return Way(step, expand.neighbours(topology, step.direction, reverse=step.from_target))
 
 
 def _way_from(step: Expand, near: Rows, graph: GraphView) -> Way | None:
     """The lists for these rows; None if the rows are few enough for the edge index."""
-    topology = graph.walkable(step.edge, near, ONE_HOP, step.visible)
+    topology = graph.walkable(step, near)
     lists = expand.neighbours(topology, step.direction, reverse=step.from_target)
     return Way(step, lists) if isinstance(lists, Lists) else None
 
@@ -109,6 +109,8 @@ def forget_walk(
     steps: tuple[Expand, ...], frame: Frame, demand: Demand, graph: GraphView, evaluator: Evaluator
 ) -> Frame | None:
     """Every row multiplied by its number of walks; None if materialising the walks is cheaper."""
+    if any(graph.is_mixed(step) for step in steps):
+        return None
     near = frame.bindings[near_variable(steps[0])]
     first = _way_from(steps[0], near, graph)
     if first is None:
@@ -164,7 +166,7 @@ def _from_both_ends(steps: tuple[Expand, ...], graph: GraphView, evaluator: Eval
     Example: 0 -> 2, 1 -> 2, 2 -> 3, 2 -> 4 has 2 (into node 2) * 2 (out of it) = 4 walks of two steps.
     """
     first = steps[0]
-    topology = graph.topology(first.edge, first.visible)
+    topology = graph.topology(first.edge, first.visible, stored_pair(first))
     lists = expand.neighbours(topology, first.direction, reverse=not first.from_target)
     back = Way(first, lists)
     if len(back.lists.far.gone):

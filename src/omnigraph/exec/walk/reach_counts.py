@@ -16,6 +16,7 @@ from omnigraph.exec.frame import Frame
 from omnigraph.exec.graph_view import GraphView
 from omnigraph.exec.multiplicity import checked, product, sums, total
 from omnigraph.exec.tables import TableView
+from omnigraph.exec.topology.mixed import MixedLists
 from omnigraph.exec.topology.walkable import Steps
 from omnigraph.exec.walk import expand
 from omnigraph.exec.walk.counting import by_number, leaves_only, satisfying_all
@@ -55,7 +56,7 @@ def count_reached(
     counts_nodes = step.new_variable not in demand.variables
     if not counts_nodes and not leaves_only(step, frame, demand):
         return None
-    topology = graph.walkable(step.edge, frame.bindings[near_variable(step)], step.hops, step.visible)
+    topology = graph.walkable(step, frame.bindings[near_variable(step)])
     lists = expand.neighbours(topology, step.direction, reverse=step.from_target)
     walk = _Walk(step, frame, lists, topology.loops, graph.node_table(step.new_type), evaluator, budget)
     is_counted = demand.multiplicity is not Multiplicity.EXISTS
@@ -66,10 +67,11 @@ def _multiplied(walk: _Walk, *, is_counted: bool) -> Frame:
     """Every row multiplied by the number of nodes it reaches."""
     step, frame, near = walk.step, walk.frame, walk.near
     different = sorted_set(near[near >= 0])
-    wanted = None
+    wanted = walk.lists.wanted() if isinstance(walk.lists, MixedLists) else None
     if step.predicate is not None:
         accepted = satisfying_all(step.predicate, step.new_variable, walk.table, walk.evaluator)
-        wanted = by_number(walk.lists.far, accepted.astype(np.int64)) > 0
+        fitting = by_number(walk.lists.far, accepted.astype(np.int64)) > 0
+        wanted = fitting if wanted is None else fitting & wanted
     counts = Counts(np.zeros(len(different), np.int64), wanted)
     walk.reach(different, counts)
     ways = np.zeros(frame.length, np.int64)
@@ -91,6 +93,9 @@ def _visited(walk: _Walk, *, is_counted: bool) -> Frame:
     walk.reach(different, visits)
     numbers = np.flatnonzero(visits.visits)
     nodes = walk.lists.far.to_row(numbers)
+    if isinstance(walk.lists, MixedLists):
+        own = walk.lists.within(nodes)
+        numbers, nodes = numbers[own], nodes[own]
     if step.predicate is not None:
         keep = satisfying(step.predicate, step.new_variable, walk.table, nodes, walk.evaluator)
         numbers, nodes = numbers[keep], nodes[keep]

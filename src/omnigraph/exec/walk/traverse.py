@@ -12,8 +12,9 @@ from omnigraph.exec.adjacency import sorted_set
 from omnigraph.exec.budget import Budget
 from omnigraph.exec.evaluate import Evaluator, Mask
 from omnigraph.exec.frame import Frame
-from omnigraph.exec.graph_view import GraphView
+from omnigraph.exec.graph_view import GraphView, stored_pair
 from omnigraph.exec.tables import Rows, TableView
+from omnigraph.exec.topology.mixed import MixedTopology
 from omnigraph.exec.topology.walkable import Steps, Walkable
 from omnigraph.exec.walk import expand, paths
 from omnigraph.exec.walk.expand import Reached
@@ -23,7 +24,7 @@ from omnigraph.query.ir import ONE_HOP, Expand, ShortestPath
 
 def expand_rows(operator: Expand, frame: Frame, graph: GraphView, evaluator: Evaluator, budget: Budget) -> Frame:
     """The rows of the frame, each with every far end that satisfies the operator's predicates."""
-    reached = _reach(operator, frame, graph, budget)
+    reached = _within(operator, _reach(operator, frame, graph, budget), graph)
     table = graph.node_table(operator.new_type)
     if operator.predicate is not None:
         keep = satisfying(operator.predicate, operator.new_variable, table, reached.node, evaluator)
@@ -40,7 +41,7 @@ def expand_rows(operator: Expand, frame: Frame, graph: GraphView, evaluator: Eva
 
 def _reach(operator: Expand, frame: Frame, graph: GraphView, budget: Budget) -> Reached:
     bound = operator.source if operator.closes or not operator.from_target else operator.target
-    topology = graph.walkable(operator.edge, frame.bindings[bound], operator.hops, operator.visible)
+    topology = graph.walkable(operator, frame.bindings[bound])
     # Lists for an edge bound at its target lead from the target type.
     lists = expand.neighbours(topology, operator.direction, reverse=operator.from_target and not operator.closes)
     keep_edges = operator.edge_variable is not None
@@ -55,6 +56,13 @@ def _reach(operator: Expand, frame: Frame, graph: GraphView, budget: Budget) -> 
     return expand.many_hops(
         lists, topology.loops, starts, operator.hops, from_target=operator.from_target, budget=budget
     )
+
+
+def _within(operator: Expand, reached: Reached, graph: GraphView) -> Reached:
+    """The reached nodes of the type that the operator binds: a walk over several types also reaches others."""
+    if operator.closes or not graph.is_mixed(operator):
+        return reached
+    return reached.where((reached.node >= 0) & (reached.node < graph.node_table(operator.new_type).size))
 
 
 def satisfying(predicate: ir.Expr, variable: str, table: TableView, rows: Rows, evaluator: Evaluator) -> Mask:
@@ -75,7 +83,12 @@ def satisfying(predicate: ir.Expr, variable: str, table: TableView, rows: Rows, 
 
 def shortest_rows(operator: ShortestPath, frame: Frame, graph: GraphView, budget: Budget) -> Frame:
     """The rows whose two ends are connected, each with one shortest path."""
-    topology = graph.topology(operator.edge, operator.visible)
+    topology: Walkable[Steps]
+    if graph.is_mixed(operator):
+        assert operator.pair is not None
+        topology = graph.mixed(operator.edge, operator.pair, operator.visible)
+    else:
+        topology = graph.topology(operator.edge, operator.visible, stored_pair(operator))
     lists = expand.neighbours(topology, operator.direction, reverse=False)
     ends = frame.bindings[operator.source], frame.bindings[operator.target]
     if topology.within_one_type:
@@ -100,9 +113,13 @@ def shortest_rows(operator: ShortestPath, frame: Frame, graph: GraphView, budget
 
 
 def _ids_along(operator: ShortestPath, frame: Frame, nodes: list[list[int]], topology: Walkable[Steps]) -> pa.Array:
-    flat = topology.source.to_row(np.array([node for path in nodes for node in path], np.int64))
+    numbers = np.array([node for path in nodes for node in path], np.int64)
     offsets = np.concatenate(([0], np.cumsum([len(path) for path in nodes], dtype=np.int64)))
-    return pa.ListArray.from_arrays(pa.array(offsets, pa.int32()), frame.tables[operator.source].values("id", flat))
+    if isinstance(topology, MixedTopology):
+        ids = topology.ranges.ids(numbers)
+    else:
+        ids = frame.tables[operator.source].values("id", topology.source.to_row(numbers))
+    return pa.ListArray.from_arrays(pa.array(offsets, pa.int32()), ids)
 
 
 def _direct_ids(operator: ShortestPath, frame: Frame) -> pa.Array:

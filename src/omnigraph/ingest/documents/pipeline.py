@@ -101,7 +101,7 @@ class PipelineTypes:
     @property
     def is_chunk_source(self) -> bool:
         """True if the edge leads from the chunk to its document."""
-        return self.part.source == self.chunk.name
+        return self.part.source.types == (self.chunk.name,)
 
 
 def read_pipeline(given: DocumentPipeline | Mapping[str, Any] | None, catalog: Catalog) -> PipelineTypes:
@@ -111,9 +111,9 @@ def read_pipeline(given: DocumentPipeline | Mapping[str, Any] | None, catalog: C
     chunk = _node(pipeline.chunks.node, catalog, "chunks.node")
     _check_documents(pipeline.documents, document)
     part = _edge(pipeline.chunks.edge, catalog, "chunks.edge")
-    if {(part.source, part.target)}.isdisjoint({(chunk.name, document.name), (document.name, chunk.name)}):
+    if part.pairs not in (((chunk.name, document.name),), ((document.name, chunk.name),)):
         raise UsageError(
-            f"chunks.edge: {part.name} leads from {part.source} to {part.target}",
+            f"chunks.edge: {part.name} leads from {part.source.types[0]} to {part.target.types[0]}",
             hint=f"expected an edge between {chunk.name} and {document.name}",
         )
     _check_chunks(pipeline.chunks, chunk)
@@ -170,6 +170,10 @@ def _edge(name: object, catalog: Catalog, at: str) -> EdgeType:
     if found is None:
         hint = did_you_mean(str(name), catalog.edges) or f"the edge types are {', '.join(catalog.edges) or 'none'}"
         raise UsageError(f"{at}: there is no edge type {name!r}", hint=hint)
+    if found.has_types:
+        raise UsageError(
+            f"{at}: {found.name} has ends of several types", hint="name an edge type with one pair of ends"
+        )
     return found
 
 
@@ -198,9 +202,9 @@ def _is_whole(value: object) -> bool:
 
 def _mention(rule: MentionRule, chunk: NodeType, catalog: Catalog, at: str) -> MentionTypes:
     node, edge = _node(rule.node, catalog, f"{at}.node"), _edge(rule.edge, catalog, f"{at}.edge")
-    if (edge.source, edge.target) != (chunk.name, node.name):
+    if edge.pairs != ((chunk.name, node.name),):
         raise UsageError(
-            f"{at}.edge: {edge.name} leads from {edge.source} to {edge.target}",
+            f"{at}.edge: {edge.name} leads from {edge.source.types[0]} to {edge.target.types[0]}",
             hint=f"expected an edge from {chunk.name} to {node.name}",
         )
     if not rule.names:

@@ -24,7 +24,7 @@ from omnigraph.rows.minting import MintIds
 from omnigraph.rows.omissions import Omissions
 from omnigraph.rows.typed_rows import Gathering, TypedRows
 from omnigraph.rows.violations import Violations
-from omnigraph.schema.catalog import Catalog, NodeType
+from omnigraph.schema.catalog import Catalog, EdgeEnd, NodeType
 from omnigraph.schema.types import PropertyType
 
 Record = Mapping[str, object]
@@ -173,11 +173,16 @@ def _edge(record: object, catalog: Catalog, aliases: Aliases) -> object:
     edge = catalog.edge(str(record["edge"])) if isinstance(record, Mapping) and "edge" in record else None
     if edge is None or not isinstance(record, Mapping):
         return record
-    ends = {"from": aliases.get(edge.source, {}), "to": aliases.get(edge.target, {})}
-    changed = {
-        key: known[end] for key, known in ends.items() if isinstance(end := record.get(key), str) and end in known
-    }
-    return {**record, **changed}
+    return {**record, **{end.word: _end(end, record[end.word], aliases) for end in edge.ends if end.word in record}}
+
+
+def _end(end: EdgeEnd, value: object, aliases: Aliases) -> object:
+    """A node at an end with its derived id."""
+    if isinstance(value, Mapping) and value.get("type") in end.types and isinstance(value.get("id"), str):
+        known = aliases.get(str(value["type"]), {})
+        return {**value, "id": known.get(str(value["id"]), value["id"])}
+    known = {} if end.is_typed else aliases.get(end.types[0], {})
+    return known.get(value, value) if isinstance(value, str) else value
 
 
 def _converter(type_: PropertyType) -> Convert:

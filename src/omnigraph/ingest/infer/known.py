@@ -56,5 +56,7 @@ def _node_facts(node: NodeType, columns: Sequence[str]) -> Declared:
 
 
 def _edge_facts(edge: EdgeType, columns: Sequence[str]) -> Declared:
-    ends = named_ends(columns, [edge.source, edge.target])
-    return Declared(is_edge=True, ends=ends, end_types=(edge.source, edge.target)) if ends else Declared()
+    ends = named_ends(columns, list(edge.node_types))
+    # Of an end with several types the values tell which one a file has.
+    source, target = (None if end.is_typed else end.types[0] for end in edge.ends)
+    return Declared(is_edge=True, ends=ends, end_types=(source, target)) if ends else Declared()

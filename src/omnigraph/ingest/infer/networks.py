@@ -29,6 +29,8 @@ class NetworkTable:
     type: str
     table: pa.Table
     ends: tuple[str, str] | None = None
+    relation: str | None = None
+    """The name of the edges in the graph, which edges between other types may have as well."""
 
 
 @dataclass
@@ -108,7 +110,9 @@ def _edge_tables(graph: Any, types: Mapping[Any, str]) -> list[NetworkTable]:
         groups.setdefault(group, _Rows()).add(attributes, source=source, target=target)
     names = [name for name, _, _ in groups]
     return [
-        NetworkTable(name if names.count(name) == 1 else f"{name}{first}{second}", rows.table(typing), (first, second))
+        NetworkTable(
+            name if names.count(name) == 1 else f"{name}{first}{second}", rows.table(typing), (first, second), name
+        )
         for (name, first, second), rows in groups.items()
     ]
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from typing import Final
 
 from omnigraph.core.scalars import Scalar
@@ -21,43 +21,12 @@ from omnigraph.ingest.infer.ends import (
 from omnigraph.ingest.infer.facts import ColumnFacts, TableFacts
 from omnigraph.ingest.infer.keys import is_named, owned_key, possible_key
 from omnigraph.ingest.infer.names import property_name, property_names, type_name
+from omnigraph.ingest.infer.planned.joined import can_join, joined_edges
+from omnigraph.ingest.infer.planned.types import PlannedProperty, PlannedType
 from omnigraph.ingest.infer.properties import PropertyGuess, counted, guess_property
 from omnigraph.schema.types import PropertyType
 
 ID: Final = "id"
-
-
-@dataclass(frozen=True, slots=True)
-class PlannedProperty:
-    """A property with the column that it is read from."""
-
-    name: str
-    column: str
-    guess: PropertyGuess
-    is_key: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class PlannedType:
-    """A node or edge type with the table that it is read from; None for nodes that only edges mention."""
-
-    name: str
-    table: TableFacts | None
-    properties: tuple[PlannedProperty, ...]
-    ends: tuple[End, End] | None = None
-    id_column: str | None = None
-    """The column of the ids, of edges and of nodes without a key."""
-    has_unique_pairs: bool = False
-    """No two edges connect the same nodes, so both ends are the key."""
-    ignored: tuple[tuple[str, str], ...] = ()
-    """Columns that no property can hold, with what they hold."""
-    notes: tuple[str, ...] = ()
-    edges_of: tuple[tuple[str, str], ...] = field(default=())
-    """For nodes that only edges mention: sources and columns that hold their ids."""
-
-    @property
-    def is_edge(self) -> bool:
-        return self.ends is not None
 
 
 def node_keys(tables: Sequence[TableFacts]) -> dict[int, NodeKey]:
@@ -101,7 +70,8 @@ def plan_types(tables: Sequence[TableFacts], overlaps: Mapping[int, Overlaps]) -
             nodes.append(_node(table, keys.get(position), used, foreign))
     edges = [_edge(tables[position], pair) for position, pair in sorted(ends.items())]
     mentioned = _mentioned(edges, {node.name for node in nodes})
-    planned = [*nodes, *mentioned, *(_pointing_at(edge, mentioned) for edge in edges)]
+    pointing = joined_edges([_pointing_at(edge, mentioned) for edge in edges])
+    planned = [*nodes, *mentioned, *pointing]
     _refuse_equal_names(planned)
     return planned
 
@@ -241,7 +211,7 @@ def _refuse_equal_names(planned: Sequence[PlannedType]) -> None:
     for type_ in planned:
         # Queries match the names of edges without case.
         known = seen.setdefault((type_.is_edge, type_.name.lower() if type_.is_edge else type_.name), type_)
-        if known is type_:
+        if known is type_ or (type_.is_edge and known.name == type_.name and can_join(known, type_)):
             continue
         sources = [item.table.source if item.table else "the ends of edges" for item in (known, type_)]
         raise UsageError(

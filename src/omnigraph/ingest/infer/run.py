@@ -11,7 +11,9 @@ from omnigraph.ingest.infer.ends import Overlaps, compared_columns
 from omnigraph.ingest.infer.facts import TableFacts
 from omnigraph.ingest.infer.inputs import table_sources
 from omnigraph.ingest.infer.known import with_known_types
-from omnigraph.ingest.infer.plans import PlannedType, node_keys, plan_types
+from omnigraph.ingest.infer.planned.joined import with_shared_keys
+from omnigraph.ingest.infer.planned.types import PlannedType
+from omnigraph.ingest.infer.plans import node_keys, plan_types
 from omnigraph.ingest.infer.result import InferredSchema, InferredType
 from omnigraph.ingest.infer.sources import TableSource
 from omnigraph.ingest.infer.statistics import Statistics, open_statistics
@@ -38,7 +40,7 @@ def infer(data: Any, options: Mapping[str, str], known: Catalog | None = None) -
             for number, (source, table) in enumerate(zip(sources, tables, strict=True))
         ]
         overlaps = {number: _overlaps(statistics, number, tables) for number in range(len(tables))}
-        planned = [_with_pairs(type_, statistics, tables) for type_ in plan_types(tables, overlaps)]
+        planned = with_shared_keys([_with_pairs(type_, statistics, tables) for type_ in plan_types(tables, overlaps)])
     matched = _matched(planned, tables, sources)
     return InferredSchema(schema_text(planned), tuple(map(_described, planned)), typed_sources(planned, matched))
 

@@ -8,7 +8,8 @@ from dataclasses import dataclass, replace
 
 import pyarrow as pa
 
-from omnigraph.ingest.infer.plans import ID, PlannedType
+from omnigraph.ingest.infer.planned.types import PlannedType
+from omnigraph.ingest.infer.plans import ID
 from omnigraph.ingest.infer.sources import Opener, TableSource
 from omnigraph.ingest.infer.statistics import open_statistics
 from omnigraph.ingest.tables import Report, SourceTable
@@ -25,6 +26,10 @@ class TypedSource:
     name: str
     """The file, or the name that a caller gave."""
     opener: Opener
+    ends: tuple[str, str] | None = None
+    """The node types at both ends of all edges."""
+    relation: str | None = None
+    """Another name of the type, if the graph has one of that name between these node types."""
 
     def open(self, report: Report | None = None) -> AbstractContextManager[SourceTable]:
         """The table while it is read, with the names of properties. Malformed rows go to ``report``."""
@@ -44,7 +49,8 @@ def typed_sources(planned: Sequence[PlannedType], sources: Sequence[TableSource 
             typed.append(TypedSource(type_.name, False, f"<{type_.name}>", _mentioned(type_, by_name)))
         else:
             parts = ((name, _named(type_, opener)) for name, opener in source.parts())
-            typed += [TypedSource(type_.name, type_.is_edge, name, opener) for name, opener in parts]
+            ends = None if type_.ends is None else (str(type_.ends[0].type), str(type_.ends[1].type))
+            typed += [TypedSource(type_.name, type_.is_edge, name, opener, ends) for name, opener in parts]
     return tuple(typed)
 
 

@@ -79,7 +79,9 @@ class OmnigraphGraph:
             "node_props": {name: _properties(item) for name, item in catalog.nodes.items()},
             "rel_props": {name: _properties(item) for name, item in catalog.edges.items()},
             "relationships": [
-                {"start": item.source, "type": name, "end": item.target} for name, item in catalog.edges.items()
+                {"start": source, "type": name, "end": target}
+                for name, item in catalog.edges.items()
+                for source, target in item.pairs
             ],
         }
 

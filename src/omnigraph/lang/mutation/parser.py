@@ -173,10 +173,29 @@ def _assignments(cursor: Cursor) -> tuple[Assignment, ...]:
         path = _path(cursor)
         hint = "a value is assigned with a colon" if cursor.at("=") else None
         cursor.expect(":", "between a property and its value", hint)
-        assignments.append(Assignment(name, parse_expression(cursor), cursor.since(start), path))
+        if name.text in ("from", "to") and not path and cursor.take("{"):
+            node_type, value = _node(cursor)
+            assignments.append(Assignment(name, value, cursor.since(start), node_type=node_type))
+        else:
+            assignments.append(Assignment(name, parse_expression(cursor), cursor.since(start), path))
         cursor.take(",")
     cursor.expect("}", "after the assignments")
     return tuple(assignments)
+
+
+def _node(cursor: Cursor) -> tuple[Expr, Expr]:
+    """``type: "Post", id: "7" }``: a node by its type and id, in either order."""
+    parts: dict[str, Expr] = {}
+    while len(parts) < 2:
+        if not (cursor.at("type") or cursor.at("id")) or cursor.token.text in parts:
+            hint = 'a node is written `{ type: "Post", id: "7" }`'
+            raise cursor.problem("expected the `type` and the `id` of a node", hint)
+        word = cursor.advance().text
+        cursor.expect(":", f"after `{word}`")
+        parts[word] = parse_expression(cursor)
+        cursor.take(",")
+    cursor.expect("}", "after the type and the id of a node")
+    return parts["type"], parts["id"]
 
 
 MEMBER_NAME: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]*", re.ASCII)

@@ -47,7 +47,6 @@ _CLAUSES: Final = {
 """The clauses that may follow a ``return`` block, by the last one of them."""
 _STARTS: Final = ("match", *STATEMENTS)
 _CALLS: Final = (*FUNCTIONS, "cast", *(quantifier.value for quantifier in Quantifier))
-_ENDS: Final = ("from", "to")
 _OPERATORS: Final = frozenset(operator.value for operator in BinaryOperator)
 
 
@@ -182,9 +181,9 @@ class _Place:
         for type_ in types if frame.statement else types[:1]:
             if isinstance(type_, EdgeType) and frame.statement in ("insert", "upsert"):
                 yield from (
-                    Candidate(end, CandidateKind.PROPERTY, target)
-                    for end, target in zip(_ENDS, (type_.source, type_.target), strict=True)
-                    if end not in given
+                    Candidate(end.word, CandidateKind.PROPERTY, " | ".join(end.types))
+                    for end in type_.ends
+                    if end.word not in given
                 )
             yield from (item for item in _properties(type_) if item.text not in given)
 
@@ -228,7 +227,7 @@ class _Place:
         known = start is not None and start.kind is VariableKind.NODE
         edges = self.catalog.edges_of(start.type_name) if known and start else self.catalog.edges.values()
         for edge in edges:
-            yield Candidate(as_edge_word(edge.name), CandidateKind.EDGE_TYPE, f"{edge.source} -> {edge.target}")
+            yield Candidate(as_edge_word(edge.name), CandidateKind.EDGE_TYPE, edge.ends_text)
 
     def _in_expression(self, block: Block) -> Iterator[Candidate]:
         after_value = back(self.before, 1).kind is Kind.VARIABLE or self._last(2) == "." or self._last(1) == ")"
@@ -308,4 +307,4 @@ def _properties(type_: EntityType | None) -> Iterator[Candidate]:
 
 def _edge_types(catalog: Catalog) -> Iterator[Candidate]:
     for name, edge in catalog.edges.items():
-        yield Candidate(name, CandidateKind.EDGE_TYPE, f"{edge.source} -> {edge.target}")
+        yield Candidate(name, CandidateKind.EDGE_TYPE, edge.ends_text)

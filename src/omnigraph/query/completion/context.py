@@ -148,10 +148,13 @@ def _follow(found: dict[str, BoundVariable], tokens: Sequence[Token], index: int
     if bound is not None:
         _bind(found, bound, VariableKind.PATH if is_path else VariableKind.EDGE, edge.name, catalog)
     known = found.get(left.text[1:])
-    ends = (edge.target, edge.source) if known and known.type_name == edge.target else (edge.source, edge.target)
-    for end, type_name in ((left, ends[0]), (tokens[place] if place < len(tokens) else None, ends[1])):
+    ends = (edge.source.types, edge.target.types)
+    if known and known.type_name not in ends[0]:
+        ends = (ends[1], ends[0])
+    for end, types in ((left, ends[0]), (tokens[place] if place < len(tokens) else None, ends[1])):
+        # Of an end with several types the first one stands for all: they are of one kind most of the time.
         if end is not None and end.kind is Kind.VARIABLE:
-            _bind(found, end, VariableKind.NODE, type_name, catalog)
+            _bind(found, end, VariableKind.NODE, types[0], catalog)
 
 
 def _bind(

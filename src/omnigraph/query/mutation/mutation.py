@@ -20,12 +20,17 @@ from omnigraph.query.ir import (
     Operator,
     ParameterIR,
     StatementIR,
+    Union,
     UpdateEdges,
     UpdateNodes,
 )
 from omnigraph.query.lower import lower_match
 from omnigraph.query.mutation.statements import check_statement
+from omnigraph.query.polymorphic.expand import expand, is_polymorphic
+from omnigraph.query.polymorphic.plan import readable
+from omnigraph.query.polymorphic.union import common_type
 from omnigraph.query.rewrite import rewrite
+from omnigraph.query.rewrite.renaming import Renaming
 from omnigraph.query.scope import UNCODED, BoundVariable, Context, Scope, VariableKind
 from omnigraph.query.variables import with_children
 
@@ -70,6 +75,17 @@ def _check_one_returning(context: Context, body: ast.MutationBody) -> None:
 def _check_matched(
     context: Context, matched: ast.Matched, restricted: Callable[[Operator], Operator]
 ) -> StatementIR | None:
+    if is_polymorphic(context, matched.clauses):
+        return _check_matched_types(context, matched, restricted)
+    found = _check_concrete(context, matched)
+    if found is None:
+        return None
+    columns, root, statements = found
+    return ForMatches(columns, rewrite(restricted(root)), statements)
+
+
+def _check_concrete(context: Context, matched: ast.Matched) -> Concrete | None:
+    """The rows of a pattern with one type for each variable, and its statements; None if an error was reported."""
     bound = bind_match(context, matched)
     if bound is None:
         return None
@@ -87,8 +103,35 @@ def _check_matched(
             context.error(UNCODED, message, written.span, "write it before the match")
             return None
     columns = tuple(hoisted.columns.values())
-    root = lower_match(block, columns, tuple(scope.marked.values()))
-    return ForMatches(columns, rewrite(restricted(root)), statements)
+    return columns, lower_match(block, columns, tuple(scope.marked.values())), statements
+
+
+def _check_matched_types(
+    context: Context, matched: ast.Matched, restricted: Callable[[Operator], Operator]
+) -> StatementIR | None:
+    """A match over several types: the rows of all concrete patterns, for statements that mean the same in each."""
+    patterns = expand(context, matched.clauses, matched.span)
+    if patterns is None:
+        return None
+    own = replace(context, interfaces=readable(context, matched.clauses, patterns))
+    made = [_check_concrete(own, replace(matched, clauses=pattern.clauses)) for pattern in patterns]
+    known = [part for part in made if part is not None]
+    if len(known) < len(made):
+        return None
+    shown, _, statements = known[0]
+    for columns, _, others in known[1:]:
+        if others != statements or len(columns) != len(shown):
+            message = "a statement means entities of several types here"
+            context.error(UNCODED, message, matched.span, "name the types of its variables in the match")
+            return None
+    types = [common_type([columns[place].expression.type for columns, _, _ in known]) for place in range(len(shown))]
+    outputs = tuple(Column(item.name, ir.Output(place, types[place])) for place, item in enumerate(shown))
+    inputs = tuple(Renaming(f"@{number}").operator(root) for number, (_, root, _) in enumerate(known, 1))
+    return ForMatches(outputs, rewrite(restricted(Union(inputs, outputs))), statements)
+
+
+Concrete = tuple[tuple[Column, ...], Operator, tuple[EntityStatement, ...]]
+"""The columns of a match that statements read, its operators, and the statements."""
 
 
 class _Hoisted:
@@ -121,6 +164,8 @@ class _Hoisted:
                     statement,
                     source=self.expression(statement.source),
                     target=self.expression(statement.target),
+                    source_type=self._bound(statement.source_type),
+                    target_type=self._bound(statement.target_type),
                     assignments=self._assignments(statement.assignments),
                 )
             case UpdateNodes() | UpdateEdges():

@@ -22,8 +22,20 @@ ENDPOINTS: Final = {"from": "src", "to": "dst"}
 """The ends of an edge: their names in a statement, and the columns that store them."""
 
 _ID = "#id"
-_ENDS: Final = {f"#{name}": column for name, column in ENDPOINTS.items()}
+_ENDS: Final = {
+    f"#{name}{suffix}": f"{column}{suffix}" for name, column in ENDPOINTS.items() for suffix in ("", "_type")
+}
 """Variables that stand for the id and the ends while types are checked; the grammar has no such names."""
+
+
+def end_fields(entity: NodeType | EdgeType) -> dict[str, str]:
+    """The names of the ends of an edge in a statement, and of their types if they have several, with their columns."""
+    found: dict[str, str] = {}
+    for end in entity.ends if isinstance(entity, EdgeType) else ():
+        found[end.word] = end.column
+        if end.is_typed:
+            found[end.type_word] = f"{end.column}_type"
+    return found
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,7 +119,7 @@ class _Names:
         if not self._owner.reads_own:
             hint = "give a literal, a parameter or an expression of those"
             context.error("T11", f"`{name.text}` has no value yet: the entity is inserted here", node.span, hint)
-        elif isinstance(entity, EdgeType) and name.text in ENDPOINTS:
+        elif name.text in end_fields(entity):
             return ast.Variable(f"#{name.text}", node.span)
         elif (declared := entity.properties.get(name.text)) is not None:
             if not declared.type.is_blob:

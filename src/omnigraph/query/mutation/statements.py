@@ -21,14 +21,14 @@ from omnigraph.query.ir import (
     UpdateNodes,
 )
 from omnigraph.query.mutation.json_paths import JsonPaths
-from omnigraph.query.mutation.own_values import ENDPOINTS, OwnValues
+from omnigraph.query.mutation.own_values import ENDPOINTS, OwnValues, end_fields
 from omnigraph.query.reads import column_name
 from omnigraph.query.rewrite.coerce import coerce_predicate
 from omnigraph.query.scope import UNCODED, BoundVariable, Context, Scope, VariableKind, entity_type
 from omnigraph.query.types.calls import described, is_node
 from omnigraph.query.types.literals import beside
 from omnigraph.query.values import check_literal, check_value
-from omnigraph.schema.catalog import EdgeType, NodeType
+from omnigraph.schema.catalog import EdgeEnd, EdgeType, NodeType
 from omnigraph.schema.types import PropertyType
 
 _COMPARISONS = (
@@ -100,30 +100,49 @@ def _check_insert(
         return InsertNode(entity.name, assignments, keeps, check_returning(own, statement))
     missing = [name for name in ENDPOINTS if name not in assigned]
     for name in missing:
-        hint = f"an edge is inserted with `from` and `to`: ids of a {entity.source} and a {entity.target}"
+        source, target = (" or a ".join(end.types) for end in entity.ends)
+        hint = f"an edge is inserted with `from` and `to`: ids of a {source} and a {target}"
         context.error("T12", f"inserting `{entity.name}` needs `{name}`", statement.span, hint)
     assignments = _check_assignments(own, statement, statement.assignments)
     _check_required(context, statement, entity)
     if missing:
         return None
     own = replace(own, reads_own=False)
-    source = _check_end(own, assigned["from"].value, "from", entity.source)
-    target = _check_end(own, assigned["to"].value, "to", entity.target)
-    if source is None or target is None:
+    ends = [_check_end(own, assigned[end.word], end) for end in entity.ends]
+    if ends[0] is None or ends[1] is None:
         return None
-    return InsertEdge(entity.name, source, target, assignments, keeps, check_returning(own, statement))
+    (from_id, from_type), (to_id, to_type) = ends[0], ends[1]
+    returning = check_returning(own, statement)
+    return InsertEdge(entity.name, from_id, to_id, assignments, keeps, returning, from_type, to_type)
 
 
-def _check_end(own: OwnValues, node: ast.Expr, name: str, type_name: str) -> ir.Expr | None:
-    """The end of an edge: the id of a node, or a node that a pattern binds."""
+def _check_end(own: OwnValues, given: ast.Assignment, end: EdgeEnd) -> tuple[ir.Expr, ir.Expr | None] | None:
+    """The end of an edge: the id of a node, with its type if the end has several, or a node that a pattern binds."""
+    node = given.value
     bound: BoundVariable | None = own.around.lookup(node.name) if isinstance(node, ast.Variable) else None
     if bound is None or bound.kind is not VariableKind.NODE:
-        return _check_assigned(own, node, name, ir.TEXT)
-    if bound.type_name != type_name:
-        message = f"`{name}` of `{own.entity.name}` is a {type_name}, but `${bound.name}` is a {bound.type_name}"
+        value = _check_assigned(own, node, end.word, ir.TEXT)
+        type_ = None if given.node_type is None else _check_node_type(own, given.node_type, end)
+        return None if value is None or (type_ is None and given.node_type is not None) else (value, type_)
+    if bound.type_name not in end.types or given.node_type is not None:
+        types = " or ".join(end.types)
+        message = f"`{end.word}` of `{own.entity.name}` is a {types}, but `${bound.name}` is a {bound.type_name}"
         own.context.error("T5", message, node.span)
         return None
-    return ir.EntityId(bound.name, ir.OPTIONAL_TEXT if bound.optional else ir.TEXT, is_text=True)
+    text = ir.OPTIONAL_TEXT if bound.optional else ir.TEXT
+    type_name = ir.TypeName(bound.name, bound.type_name, text) if end.is_typed else None
+    return ir.EntityId(bound.name, text, is_text=True), type_name
+
+
+def _check_node_type(own: OwnValues, node: ast.Expr, end: EdgeEnd) -> ir.Expr | None:
+    """The type of a node at an end: a text; a literal must be one of the types of the end."""
+    value = _check_assigned(own, node, end.type_word, ir.TEXT)
+    if isinstance(value, ir.Constant) and value.value not in end.types:
+        message = f"`{value.value}` is no type at `{end.word}` of `{own.entity.name}`"
+        hint = own.context.suggest(str(value.value), end.types) or f"one of {', '.join(end.types)}"
+        own.context.error("T3", message, node.span, hint)
+        return None
+    return value
 
 
 def check_returning(own: OwnValues, statement: ast.Statement) -> tuple[Column, ...]:
@@ -272,8 +291,8 @@ def _check_comparison(own: OwnValues, operator: BinaryOperator, name: Name, valu
     """``property op value``, whose literal is checked against the type of the property (T3)."""
     context, entity = own.context, own.entity
     column, type_ = name.text, ir.TEXT
-    if isinstance(entity, EdgeType) and name.text in ENDPOINTS:
-        column = ENDPOINTS[name.text]
+    if name.text in end_fields(entity):
+        column = end_fields(entity)[name.text]
     else:
         declared = entity.properties.get(name.text)
         if declared is None:

@@ -1,7 +1,9 @@
-"""Expansion of a pattern: ``$m: Message``, ``$x`` without a type and ``$a <$e> $b`` to concrete types and edges.
+"""Expansion of a pattern to concrete types and edges.
 
-Works on the syntax tree, so that every concrete pattern is checked and lowered as if it had been written. A combination
-of types that no edge connects is left out. In ``not`` a pattern is absent if all of its concrete patterns are.
+``$m: Message``, ``$x`` without a type, ``$a <$e> $b``, and edges over several types stand for several types each. Works
+on the syntax tree, so that every concrete pattern is checked and lowered as if it had been written. A combination of
+types that no edge connects is left out. In ``not`` a pattern is absent if all of its concrete patterns are; for
+``maybe`` see ``optional``.
 """
 
 from __future__ import annotations
@@ -14,13 +16,21 @@ from typing import assert_never
 from omnigraph.core.limits import TYPE_COMBINATIONS_MAX
 from omnigraph.core.operators import BinaryOperator
 from omnigraph.lang import gq_ast as ast
+from omnigraph.lang.source import Span
 from omnigraph.lang.syntax import Name
 from omnigraph.query.blocks.mentions import exists_in, expressions_of
+from omnigraph.query.polymorphic.domains import (
+    Domains,
+    Types,
+    bound_names,
+    followed_edge,
+    interface_properties,
+    is_known,
+)
+from omnigraph.query.polymorphic.optional import Optional, absent, introduced, never
+from omnigraph.query.polymorphic.renaming import mentions
 from omnigraph.query.scope import UNCODED, Context, as_edge_word
-from omnigraph.schema.catalog import Catalog, EdgeType
-
-Types = Mapping[str, str]
-"""Concrete node types by variable."""
+from omnigraph.schema.catalog import EdgeType
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,17 +55,17 @@ class Pattern:
     former: Types = field(default_factory=dict)
     """The types that the entities of the former stage have in it."""
 
-
-def interface_properties(catalog: Catalog, name: str) -> frozenset[str] | None:
-    """The properties of an interface; None if there is none of that name."""
-    for interface in catalog.schema.interfaces:
-        if interface.name == name:
-            return frozenset(item.name for item in interface.properties)
-    return None
+    @property
+    def known(self) -> Types:
+        """The types of all variables, as far as bindings and edges tell them."""
+        return self.typing.known
 
 
 def is_polymorphic(context: Context, clauses: tuple[ast.Clause, ...], expressions: Iterable[ast.Expr] = ()) -> bool:
-    """True if a clause or an ``exists`` block names an interface or any edge, or binds a variable without a type."""
+    """True if a clause or an ``exists`` block stands for several types, or an entity of the former stage has several.
+
+    Such a clause names an interface, any edge or an edge over several types, or binds a variable without a type.
+    """
     if context.former is not None and context.former.varies:
         return True
     return has_polymorphic(context, clauses, expressions)
@@ -75,38 +85,25 @@ def _is_polymorphic(context: Context, clause: ast.Clause, clauses: tuple[ast.Cla
             name = clause.type_name.text
             return name not in context.catalog.nodes and interface_properties(context.catalog, name) is not None
         case ast.Traversal():
-            return clause.is_any
+            edge = followed_edge(context, clause)
+            return clause.is_any or (edge is not None and not edge.is_single)
         case ast.Filter():
             alone = clause.predicate
-            if not isinstance(alone, ast.Variable) or _is_known(context, alone.name):
+            if not isinstance(alone, ast.Variable) or is_known(context, alone.name):
                 return False
-            return alone.name not in set(_bound(clauses))
+            return alone.name not in set(bound_names(clauses))
         case ast.NotBlock() | ast.MaybeBlock():
             return has_polymorphic(context, clause.clauses)
         case _:
             assert_never(clause)
 
 
-def _is_known(context: Context, name: str) -> bool:
-    """True for a parameter and for a variable of the former stage: alone they bind nothing."""
-    former = context.former
-    return name in context.parameters or (former is not None and name in former.names | former.gone)
-
-
-def _bound(clauses: tuple[ast.Clause, ...]) -> Iterator[str]:
-    for clause in clauses:
-        if isinstance(clause, ast.Binding):
-            yield clause.variable.name
-        elif isinstance(clause, ast.Traversal) and not clause.is_any:
-            yield from (clause.left.name, clause.right.name)
-
-
-def expand(context: Context, body: ast.ReadBody) -> list[Pattern] | None:
-    """The concrete patterns of a read; None if an error was reported."""
-    found = list(islice(_patterns(context, body.clauses), TYPE_COMBINATIONS_MAX + 1))
+def expand(context: Context, clauses: tuple[ast.Clause, ...], span: Span) -> list[Pattern] | None:
+    """The concrete patterns of a read; None if an error was reported. ``span`` is the place of one without clauses."""
+    found = list(islice(_patterns(context, clauses), TYPE_COMBINATIONS_MAX + 1))
     if context.diagnostics.has_errors:
         return None
-    at = body.clauses[0].span if body.clauses else body.span
+    at = clauses[0].span if clauses else span
     if len(found) > TYPE_COMBINATIONS_MAX:
         message = f"this pattern stands for more than {TYPE_COMBINATIONS_MAX} combinations of types"
         context.error(UNCODED, message, at, "name the types or edges of some variables")
@@ -136,8 +133,10 @@ class _Expansion:
 
     context: Context
     around: Typing
-    _possible: dict[str, tuple[str, ...]] = field(default_factory=dict)
-    """The types that variables may have before any is chosen."""
+    _domains: Domains = field(init=False)
+
+    def __post_init__(self) -> None:
+        self._domains = Domains(self.context, self.around.known, self.around.possible)
 
     @property
     def outer(self) -> Types:
@@ -146,15 +145,19 @@ class _Expansion:
     def patterns(self, clauses: tuple[ast.Clause, ...]) -> Iterator[Pattern]:
         if any(self._contradicts(clause) for clause in clauses):
             return
-        domains = self._domains(clauses)
-        self._widen(clauses, domains)
+        clauses = tuple(self._named(clause) for clause in clauses)
+        self._check_matches(clauses)
+        self._domains.read(clauses)
         steps = [clause for clause in clauses if isinstance(clause, ast.Traversal)]
         open_steps = [step for step in steps if step.is_any]
-        for edges, types in self._edges(open_steps, domains, {}, {}):
-            for complete in self._types(list(domains), domains, steps, types):
-                chosen = {name: complete[name] for name in domains if name in complete}
-                typing = Typing(self._inferred(clauses, complete), self._possible)
-                yield Pattern(tuple(self._clauses(clauses, edges, complete, typing)), chosen, typing)
+        for edges, types in self._edges(open_steps, {}, {}):
+            for complete in self._types(list(self._domains.open), steps, types):
+                chosen = {name: complete[name] for name in self._domains.open if name in complete}
+                typing = Typing(self._domains.inferred(complete), self._domains.possible)
+                choices = self._choices(clauses, typing)
+                required = [clause for clause in clauses if clause not in choices]
+                written = tuple(self._clauses(required, edges, complete, typing))
+                yield from self._optional(_Optional(Pattern(written, chosen, typing)), choices)
 
     def _contradicts(self, clause: ast.Clause) -> bool:
         """True for a binding of an outer variable to a type that it does not have here: nothing matches it."""
@@ -162,81 +165,30 @@ class _Expansion:
             return False
         return self.outer.get(clause.variable.name, clause.type_name.text) != clause.type_name.text
 
-    def _widen(self, clauses: tuple[ast.Clause, ...], domains: Mapping[str, tuple[str, ...]]) -> None:
-        """Learn the types that variables may have, for the direction of edges."""
-        self._possible = {name: self.around.possible.get(name, (type_,)) for name, type_ in self.outer.items()}
+    def _named(self, clause: ast.Clause) -> ast.Clause:
+        """A clause over an edge of several types with names for its anonymous ends, which have types as well."""
+        edge = followed_edge(self.context, clause) if isinstance(clause, ast.Traversal) else None
+        if not isinstance(clause, ast.Traversal) or edge is None or edge.is_single:
+            return clause
+        left, right = (
+            ast.Variable(self.context.fresh_name(), end.span) if end.is_anonymous else end
+            for end in (clause.left, clause.right)
+        )
+        return replace(clause, left=left, right=right)
+
+    def _check_matches(self, clauses: tuple[ast.Clause, ...]) -> None:
         for clause in clauses:
-            if isinstance(clause, ast.Binding) and clause.type_name.text in self.context.catalog.nodes:
-                self._possible[clause.variable.name] = (clause.type_name.text,)
-        self._possible.update({name: types for name, types in domains.items() if name not in self.outer})
-
-    def _inferred(self, clauses: tuple[ast.Clause, ...], types: Types) -> dict[str, str]:
-        """The types of all variables of the block, as its bindings and edges tell them."""
-        known = {**self.outer, **types}
-        for clause in clauses:
-            match clause:
-                case ast.Binding(variable, type_name) if type_name.text in self.context.catalog.nodes:
-                    known.setdefault(variable.name, type_name.text)
-                case ast.Traversal(left, edge, right) if not clause.is_any and not clause.shortest:
-                    found = self.context.catalog.edge(edge.text)
-                    if found is not None:
-                        source, target = (left, right) if self._is_forward(clause, found) else (right, left)
-                        known.setdefault(source.name, found.source)
-                        known.setdefault(target.name, found.target)
-                case _:
-                    continue
-        known.pop("_", None)
-        return known
-
-    def _domains(self, clauses: tuple[ast.Clause, ...]) -> dict[str, tuple[str, ...]]:
-        """The node types that each variable of a polymorphic clause may have: those that fit all of its clauses."""
-        catalog, found = self.context.catalog, dict[str, tuple[str, ...]]()
-        every = tuple(catalog.nodes)
-
-        def narrow(name: str, types: tuple[str, ...]) -> None:
-            found[name] = tuple(item for item in found.get(name, types) if item in types)
-
-        typed = {
-            clause.variable.name: clause.type_name.text
-            for clause in clauses
-            if isinstance(clause, ast.Binding) and clause.type_name.text in catalog.nodes
-        }
-        for clause in clauses:
-            match clause:
-                case ast.Binding(variable, type_name):
-                    properties = interface_properties(catalog, type_name.text)
-                    if type_name.text in catalog.nodes or properties is None:
-                        continue
-                    self._check_matches(clause, properties)
-                    narrow(variable.name, implementers(catalog, type_name.text))
-                case ast.Filter(ast.Variable(name)) if not _is_known(self.context, name):
-                    if name not in self.outer and name not in set(_bound(clauses)):
-                        narrow(name, every)
-                case ast.Traversal() if clause.is_any:
-                    for end in (clause.left, clause.right):
-                        if not end.is_anonymous:
-                            narrow(end.name, every)
-                case _:
-                    continue
-        for name in found:
-            known = typed.get(name, self.outer.get(name))
-            if known is not None:
-                narrow(name, (known,))
-        return found
-
-    def _check_matches(self, clause: ast.Binding, properties: frozenset[str]) -> None:
-        for match in clause.matches:
-            if match.property.text not in properties:
-                message = f"interface `{clause.type_name.text}` has no property `{match.property.text}`"
-                hint = self.context.suggest(match.property.text, properties)
-                self.context.error("T2", message, match.property.span, hint)
+            if not isinstance(clause, ast.Binding) or clause.type_name.text in self.context.catalog.nodes:
+                continue
+            properties = interface_properties(self.context.catalog, clause.type_name.text)
+            for match in clause.matches if properties is not None else ():
+                if match.property.text not in (properties or ()):
+                    message = f"interface `{clause.type_name.text}` has no property `{match.property.text}`"
+                    hint = self.context.suggest(match.property.text, properties or ())
+                    self.context.error("T2", message, match.property.span, hint)
 
     def _edges(
-        self,
-        steps: list[ast.Traversal],
-        domains: Mapping[str, tuple[str, ...]],
-        types: Types,
-        chosen: dict[int, EdgeType],
+        self, steps: list[ast.Traversal], types: Types, chosen: dict[int, EdgeType]
     ) -> Iterator[tuple[dict[int, EdgeType], dict[str, str]]]:
         """Every choice of an edge type for the steps over any edge, with the types of their ends."""
         if not steps:
@@ -244,60 +196,39 @@ class _Expansion:
             return
         step, *others = steps
         for edge in self.context.catalog.edges.values():
-            ends = {(edge.source, edge.target), (edge.target, edge.source)}
+            ends = {*edge.pairs, *((target, source) for source, target in edge.pairs)}
             if step.left.is_anonymous and step.right.is_anonymous:
-                ends = {(edge.source, edge.target)}
+                ends = set(edge.pairs[:1])
             for left, right in sorted(ends):
                 known = dict(types)
                 pairs = ((step.left, left), (step.right, right))
-                if all(end.is_anonymous or self._fits(end.name, type_, domains, known) for end, type_ in pairs):
-                    yield from self._edges(others, domains, known, {**chosen, id(step): edge})
+                if all(end.is_anonymous or self._fits(end.name, type_, known) for end, type_ in pairs):
+                    yield from self._edges(others, known, {**chosen, id(step): edge})
 
-    @staticmethod
-    def _fits(name: str, type_: str, domains: Mapping[str, tuple[str, ...]], known: dict[str, str]) -> bool:
+    def _fits(self, name: str, type_: str, known: dict[str, str]) -> bool:
         """Give a variable a type, if it may have it."""
-        if type_ not in domains[name]:
+        if type_ not in self._domains.open[name]:
             return False
         return known.setdefault(name, type_) == type_
 
-    def _types(
-        self,
-        names: list[str],
-        domains: Mapping[str, tuple[str, ...]],
-        steps: list[ast.Traversal],
-        types: dict[str, str],
-    ) -> Iterator[dict[str, str]]:
+    def _types(self, names: list[str], steps: list[ast.Traversal], types: dict[str, str]) -> Iterator[dict[str, str]]:
         """Every choice of types for the other variables that the edges of the block connect."""
         waiting = [name for name in names if name not in types]
         if not waiting:
-            if all(self._connects(step, {**self.outer, **types}) for step in steps):
+            if all(self._domains.connects(step, {**self.outer, **types}) for step in steps):
                 yield types
             return
-        for type_ in domains[waiting[0]]:
+        for type_ in self._domains.open[waiting[0]]:
             chosen = {**types, waiting[0]: type_}
-            if all(self._connects(step, {**self.outer, **chosen}) for step in steps):
-                yield from self._types(waiting[1:], domains, steps, chosen)
+            if all(self._domains.connects(step, {**self.outer, **chosen}) for step in steps):
+                yield from self._types(waiting[1:], steps, chosen)
 
     def _is_interface(self, name: str) -> bool:
         """True for an interface. A name that no type has is left to be reported, like a type that does not fit."""
         return interface_properties(self.context.catalog, name) is not None
 
-    def _connects(self, step: ast.Traversal, types: Types) -> bool:
-        """False if an edge cannot have ends of these types; an end without a known type fits."""
-        edge = None if step.is_any else self.context.catalog.edge(step.edge.text)
-        if edge is None:
-            return True
-        left, right = types.get(step.left.name), types.get(step.right.name)
-        ends = (edge.source, edge.target) if self._is_forward(step, edge) else (edge.target, edge.source)
-        return left in (None, ends[0]) and right in (None, ends[1])
-
-    def _is_forward(self, step: ast.Traversal, edge: EdgeType) -> bool:
-        """True if an edge is followed as written. It is unless the types of the ends admit only the other direction."""
-        left, right = (self._possible.get(end.name) for end in (step.left, step.right))
-        return (left is None or edge.source in left) and (right is None or edge.target in right)
-
     def _clauses(
-        self, clauses: tuple[ast.Clause, ...], edges: Mapping[int, EdgeType], types: Types, typing: Typing
+        self, clauses: list[ast.Clause], edges: Mapping[int, EdgeType], types: Types, typing: Typing
     ) -> Iterator[ast.Clause]:
         for clause in clauses:
             match clause:
@@ -310,22 +241,86 @@ class _Expansion:
                     )
                     yield replace(clause, type_name=Name(name, clause.type_name.span), matches=matches)
                 case ast.Filter(ast.Variable(name) as variable) if name in types:
-                    yield _binding(variable, types[name])
+                    yield typed_binding(variable, types[name])
                 case ast.Filter(predicate):
                     yield replace(clause, predicate=concrete(self.context, predicate, typing))
-                case ast.Traversal() if clause.is_any:
+                case ast.Traversal():
                     # The types of the ends decide the direction.
-                    yield from (
-                        _binding(end, types[end.name]) for end in (clause.left, clause.right) if end.name in types
-                    )
-                    edge = edges[id(clause)]
-                    word = Name(as_edge_word(edge.name), clause.edge.span)
-                    yield replace(clause, edge=word, undirected=edge.is_homogeneous)
+                    ends = [end for end in (clause.left, clause.right) if end.name in types]
+                    edge = edges.get(id(clause)) or followed_edge(self.context, clause)
+                    if edge is not None and (clause.is_any or not edge.is_single):
+                        yield from (typed_binding(end, types[end.name]) for end in ends if end.name not in self.outer)
+                    yield clause if edge is None or not clause.is_any else _concrete(clause, edge, types)
                 case ast.NotBlock():
                     for inner in _Expansion(self.context, typing).patterns(clause.clauses):
                         yield replace(clause, clauses=inner.clauses)
                 case _:
                     yield clause
+
+    def _choices(self, clauses: tuple[ast.Clause, ...], typing: Typing) -> list[ast.MaybeBlock]:
+        """The ``maybe`` blocks with several patterns or, for these types, none; and those that read their variables."""
+        found: list[ast.MaybeBlock] = []
+        names: frozenset[str] = frozenset()
+        for block in clauses:
+            if isinstance(block, ast.MaybeBlock) and (
+                has_polymorphic(self.context, block.clauses)
+                or self._is_without_match(block, typing)
+                or mentions(block.clauses, names)
+            ):
+                found.append(block)
+                names |= introduced(block.clauses, typing.known)
+        return found
+
+    def _is_without_match(self, block: ast.MaybeBlock, typing: Typing) -> bool:
+        """True for a block that other types of the variables around it match, but not these."""
+        inside = _Expansion(self.context, typing)
+        inside._domains.read(block.clauses)
+        for clause in block.clauses:
+            if isinstance(clause, ast.Traversal) and not inside._domains.connects(clause, typing.known):
+                return True
+            if isinstance(clause, ast.Binding) and inside._contradicts(clause):
+                return clause.type_name.text in self._domains.possible.get(clause.variable.name, ())
+        return False
+
+    def _optional(self, state: _Optional, blocks: list[ast.MaybeBlock]) -> Iterator[Pattern]:
+        """The pattern with one of the alternatives of each polymorphic ``maybe`` block."""
+        if not blocks:
+            yield state.pattern
+            return
+        block, *others = blocks
+        pattern = state.pattern
+        inside = _Expansion(self.context, pattern.typing)
+        found = list(inside.patterns(block.clauses))
+        possible = {**pattern.typing.possible, **inside._domains.possible}
+        # A block that reads a variable of an absent one has no match either.
+        for inner in found if state.nulls.isdisjoint(bound_names(block.clauses)) else ():
+            types, known = {**pattern.types, **inner.types}, {**pattern.known, **inner.known}
+            chosen = Pattern((*pattern.clauses, *inner.clauses), types, Typing(known, possible))
+            yield from self._optional(_Optional(chosen, state.nulls), others)
+        nothing = self._absent(block, pattern, found, possible)
+        if nothing is not None:
+            nulls = state.nulls | introduced(block.clauses, pattern.known)
+            yield from self._optional(_Optional(nothing, nulls), others)
+
+    def _absent(
+        self, block: ast.MaybeBlock, pattern: Pattern, found: list[Pattern], possible: Mapping[str, tuple[str, ...]]
+    ) -> Pattern | None:
+        """The pattern without a match of a block, whose variables are null."""
+        if found:
+            types, known = {**pattern.types, **found[0].types}, {**pattern.known, **found[0].known}
+            missing = absent(self.context, Optional(block, [item.clauses for item in found]), pattern.known)
+            return Pattern((*pattern.clauses, *missing), types, Typing(known, possible))
+        sample = next(_Expansion(self.context, Typing()).patterns(_apart(block.clauses)), None)
+        if sample is None:
+            message = "no node types fit this `maybe` block: no edge connects the types of its variables"
+            self.context.error("T5", message, block.span)
+            return None
+        clauses = never(self.context, block, pattern.known, sample.known)
+        types = {name: type_ for name, type_ in sample.types.items() if name not in pattern.known}
+        known = {**sample.known, **pattern.known}
+        typing = Typing(known, possible)
+        whole = Pattern((*pattern.clauses, *(clauses or ())), {**types, **pattern.types}, typing)
+        return None if clauses is None else whole
 
 
 def concrete(context: Context, node: ast.Expr, typing: Typing) -> ast.Expr:
@@ -341,10 +336,34 @@ def concrete(context: Context, node: ast.Expr, typing: Typing) -> ast.Expr:
     return found
 
 
-def implementers(catalog: Catalog, interface: str) -> tuple[str, ...]:
-    """The node types that implement an interface."""
-    return tuple(name for name, node in catalog.nodes.items() if interface in node.ir.implements)
+@dataclass(frozen=True, slots=True)
+class _Optional:
+    """A pattern while its ``maybe`` blocks are added."""
+
+    pattern: Pattern
+    nulls: frozenset[str] = frozenset()
+    """Variables of blocks without a match."""
 
 
-def _binding(variable: ast.Variable, type_name: str) -> ast.Binding:
+def _apart(clauses: tuple[ast.Clause, ...]) -> tuple[ast.Clause, ...]:
+    """The bindings and edges of a block by themselves, to find types for its variables whatever those around it are."""
+    found: list[ast.Clause] = []
+    for clause in clauses:
+        if isinstance(clause, ast.Binding | ast.Traversal):
+            found.append(clause)
+        elif isinstance(clause, ast.MaybeBlock):
+            found.extend(_apart(clause.clauses))
+    return tuple(found)
+
+
+def _concrete(clause: ast.Traversal, edge: EdgeType, types: Types) -> ast.Traversal:
+    """A step over any edge as a step over one edge type: in both directions if it has both."""
+    left, right = (types.get(end.name) for end in (clause.left, clause.right))
+    both = [(left, right), (right, left)]
+    is_both = all(any(a in (None, source) and b in (None, target) for source, target in edge.pairs) for a, b in both)
+    return replace(clause, edge=Name(as_edge_word(edge.name), clause.edge.span), undirected=is_both and edge.chains)
+
+
+def typed_binding(variable: ast.Variable, type_name: str) -> ast.Binding:
+    """A binding of a variable to a concrete type."""
     return ast.Binding(variable, Name(type_name, variable.span), (), variable.span)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from omnigraph.lang import gq_ast as ast
@@ -22,14 +22,14 @@ from omnigraph.schema.ir import PropertyIR
 def plan_union(context: Context, body: ast.ReadBody) -> Planned | None:
     """The operators and columns of a polymorphic read; None if an error was reported."""
     check_reads(context, body)
-    patterns = None if context.diagnostics.has_errors else expand(context, body)
+    patterns = None if context.diagnostics.has_errors else expand(context, body.clauses, body.span)
     if patterns is None:
         return None
-    readable = _readable(context, body, patterns)
+    properties = readable(context, body.clauses, patterns)
     reads: list[CheckedRead] = []
     for pattern in patterns:
         former = None if context.former is None else context.former.narrowed(pattern.former)
-        own = replace(context, interfaces=readable, former=former)
+        own = replace(context, interfaces=properties, former=former)
         read = _check(own, body, pattern, context.former)
         if read is None:
             return None
@@ -44,31 +44,33 @@ def plan_union(context: Context, body: ast.ReadBody) -> Planned | None:
     return Planned(*lowered, {place: item for place, item in found.items() if item is not None}, first.names)
 
 
-def _readable(context: Context, body: ast.ReadBody, patterns: list[Pattern]) -> dict[str, frozenset[str]]:
+def readable(
+    context: Context, clauses: tuple[ast.Clause, ...], patterns: Sequence[Pattern]
+) -> dict[str, frozenset[str]]:
     """The polymorphic variables with the properties that can be read of them.
 
     Those are the properties of the interface, or those that all types share. A variable whose type is the same in all
     patterns is like any other one.
     """
     catalog = context.catalog
-    interfaces = {**former_interfaces(context, body), **interfaces_of(context, body.clauses)}
-    readable = {name: properties for name, (_, properties) in interfaces.items()}
-    for name in patterns[0].types:
-        types = {pattern.types.get(name, "") for pattern in patterns}
-        if len(types) > 1 and name not in readable:
-            readable[name] = _shared([catalog.nodes[type_].properties for type_ in sorted(types)])
+    interfaces = {**former_interfaces(context, clauses), **interfaces_of(context, clauses)}
+    found = {name: properties for name, (_, properties) in interfaces.items()}
+    for name in dict.fromkeys(name for pattern in patterns for name in pattern.types):
+        types = {pattern.types[name] for pattern in patterns if name in pattern.types}
+        if len(types) > 1 and name not in found:
+            found[name] = _shared([catalog.nodes[type_].properties for type_ in sorted(types)])
     if context.is_former:
         # To the next stage an edge of any type is an entity, whose type it must know.
-        for name, edges in _edge_types(context, body, patterns).items():
-            readable[name] = _shared([catalog.edges[type_].properties for type_ in sorted(edges)])
-    return readable
+        for name, edges in _edge_types(context, clauses, patterns).items():
+            found[name] = _shared([catalog.edges[type_].properties for type_ in sorted(edges)])
+    return found
 
 
-def _edge_types(context: Context, body: ast.ReadBody, patterns: list[Pattern]) -> dict[str, set[str]]:
+def _edge_types(context: Context, clauses: tuple[ast.Clause, ...], patterns: Sequence[Pattern]) -> dict[str, set[str]]:
     """The types of the edges that are bound over any type."""
     found: dict[str, set[str]] = {
         clause.edge_variable.name: set()
-        for clause in body.clauses
+        for clause in clauses
         if isinstance(clause, ast.Traversal) and clause.is_any and clause.edge_variable is not None
     }
     for pattern in patterns:

@@ -7,7 +7,9 @@ from dataclasses import replace
 
 from omnigraph.core.operators import BinaryOperator
 from omnigraph.lang import gq_ast as ast
-from omnigraph.query.polymorphic.expand import has_polymorphic, interface_properties
+from omnigraph.query.polymorphic.domains import bound_names, interface_properties
+from omnigraph.query.polymorphic.expand import has_polymorphic
+from omnigraph.query.polymorphic.optional import introduced
 from omnigraph.query.scope import Context
 
 Interfaces = Mapping[str, tuple[str, frozenset[str]]]
@@ -15,9 +17,11 @@ Interfaces = Mapping[str, tuple[str, frozenset[str]]]
 
 
 def interfaces_of(context: Context, clauses: tuple[ast.Clause, ...]) -> dict[str, tuple[str, frozenset[str]]]:
-    """The variables of a block that are bound to an interface and to no node type."""
+    """The variables of a block and of its ``maybe`` blocks that are bound to an interface and to no node type."""
     found: dict[str, tuple[str, frozenset[str]]] = {}
     for clause in clauses:
+        if isinstance(clause, ast.MaybeBlock):
+            found |= interfaces_of(context, clause.clauses)
         if isinstance(clause, ast.Binding) and clause.type_name.text not in context.catalog.nodes:
             properties = interface_properties(context.catalog, clause.type_name.text)
             if properties is not None:
@@ -28,13 +32,13 @@ def interfaces_of(context: Context, clauses: tuple[ast.Clause, ...]) -> dict[str
     return found
 
 
-def former_interfaces(context: Context, body: ast.ReadBody) -> dict[str, tuple[str, frozenset[str]]]:
+def former_interfaces(context: Context, clauses: tuple[ast.Clause, ...]) -> dict[str, tuple[str, frozenset[str]]]:
     """The variables of the former stage that are bound to no node type, with the properties that they have there."""
     if context.former is None:
         return {}
     narrowed = {
         clause.variable.name
-        for clause in body.clauses
+        for clause in clauses
         if isinstance(clause, ast.Binding) and clause.type_name.text in context.catalog.nodes
     }
     return {
@@ -46,7 +50,7 @@ def former_interfaces(context: Context, body: ast.ReadBody) -> dict[str, tuple[s
 
 def check_reads(context: Context, body: ast.ReadBody) -> None:
     """Report properties that an interface does not have: a type that implements it later need not have them."""
-    around = former_interfaces(context, body)
+    around = former_interfaces(context, body.clauses)
     _check_block(context, body.clauses, around)
     interfaces = {**around, **interfaces_of(context, body.clauses)}
     parts = [projection.expression for projection in body.projections]
@@ -57,6 +61,7 @@ def check_reads(context: Context, body: ast.ReadBody) -> None:
 
 def _check_block(context: Context, clauses: tuple[ast.Clause, ...], outer: Interfaces) -> None:
     interfaces = {**outer, **interfaces_of(context, clauses)}
+    _check_optional(context, clauses)
     for clause in clauses:
         match clause:
             case ast.Filter(predicate):
@@ -64,14 +69,25 @@ def _check_block(context: Context, clauses: tuple[ast.Clause, ...], outer: Inter
             case ast.Binding(matches=matches):
                 for match in matches:
                     _check_expression(context, match.value, interfaces)
-            case ast.MaybeBlock(inner) if has_polymorphic(context, inner):
-                hint = "bind its variable to a node type, or write the pattern without `maybe`"
-                message = "a `maybe` block cannot contain an interface, any type or any edge"
-                context.error("T26", message, clause.span, hint)
             case ast.NotBlock(inner) | ast.MaybeBlock(inner):
                 _check_block(context, inner, interfaces)
             case _:
                 continue
+
+
+def _check_optional(context: Context, clauses: tuple[ast.Clause, ...]) -> None:
+    """T26: report a clause that requires a variable which an earlier ``maybe`` block over several types binds."""
+    bound: set[str] = set()
+    optional: set[str] = set()
+    for clause in clauses:
+        if isinstance(clause, ast.MaybeBlock) and has_polymorphic(context, clause.clauses):
+            optional |= introduced(clause.clauses, dict.fromkeys(bound, ""))
+        names = set(bound_names((clause,)))
+        for name in sorted(names & optional):
+            message = f"`${name}` may be null: a `maybe` block binds it"
+            hint = "put this clause into a `maybe` block as well, or in front of that block"
+            context.error("T26", message, clause.span, hint)
+        bound |= names
 
 
 def _check_expression(context: Context, node: ast.Expr, interfaces: Interfaces) -> None:

@@ -36,6 +36,9 @@ def entity_columns(context: Context, scope: Scope, node: ast.PropertyAccess, nam
     columns = [Column(name, ir.EntityId(bound.name, text, is_text=True), FIRST)]
     if bound.kind is VariableKind.EDGE:
         columns += [Column(name, ir.Property(bound.name, end, text), field) for end, field in ENDS]
+        edge = context.catalog.edges[bound.type_name]
+        types = ((f"{end.column}_type", end.type_word) for end in edge.ends if end.is_typed)
+        columns += [Column(name, ir.Property(bound.name, column, text), field) for column, field in types]
     declared = entity_type(context.catalog, bound).properties
     if TYPE not in declared:
         columns.append(Column(name, ir.TypeName(bound.name, bound.type_name, text), TYPE))

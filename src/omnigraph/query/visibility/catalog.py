@@ -26,10 +26,15 @@ def visible_catalog(catalog: Catalog, scope: DataScope) -> Catalog:
         if f"node:{node.name}" in scope.types
     )
     names = {node.name for node in nodes}
+    ends = {
+        edge.name: tuple(pair for pair in edge.pairs if names.issuperset(pair))
+        for edge in catalog.edges.values()
+        if edge.table_key in scope.types
+    }
     edges = tuple(
-        _inside(edge, scope.types[f"edge:{edge.name}"].properties)
+        replace(_inside(edge, scope.types[f"edge:{edge.name}"].properties), ends=ends[edge.name])
         for edge in catalog.schema.edges
-        if f"edge:{edge.name}" in scope.types and {edge.source, edge.target} <= names
+        if ends.get(edge.name)
     )
     interfaces = tuple(found for one in catalog.schema.interfaces if (found := _interface(one, nodes)) is not None)
     shared = {(one.name, prop.name) for one in interfaces for prop in one.properties}

@@ -42,9 +42,12 @@ def restrict(root: Operator, scope: DataScope, catalog: Catalog) -> Operator:
 def visible_edges(scope: DataScope, edge_name: str, catalog: Catalog) -> VisibleEdges | None:
     """The edges of a type inside a scope; None if all of them are."""
     edge = catalog.edges[edge_name]
-    own = scope.types[edge.table_key].predicate
-    found = VisibleEdges(_node(scope, edge.source), own, _node(scope, edge.target))
-    return None if found == VisibleEdges(ir.TRUE, ir.TRUE, ir.TRUE) else found
+    found = VisibleEdges(
+        scope.types[edge.table_key].predicate, tuple((name, _node(scope, name)) for name in edge.node_types)
+    )
+    # An edge type over several types may have others outside of the scope, which no walk may visit.
+    is_whole = not edge.has_types and found.edge == ir.TRUE and all(one == ir.TRUE for _, one in found.nodes)
+    return None if is_whole else found
 
 
 def owned(predicate: ir.Expr, variable: str) -> ir.Expr:

@@ -11,9 +11,10 @@ import pyarrow as pa
 
 from omnigraph.core.python_values import plain_value
 from omnigraph.core.temporal import format_duration, timedelta_to_milliseconds
-from omnigraph.rows.arrow_types import DST, ID, SRC, Entity
+from omnigraph.rows.arrow_types import ID, Entity
+from omnigraph.rows.ends.references import UNRESOLVED
 from omnigraph.rows.json_values import MANAGED_BLOB
-from omnigraph.schema.catalog import EdgeType
+from omnigraph.schema.catalog import EdgeEnd, EdgeType
 
 
 def record_of(entity: Entity, row: pa.RecordBatch, *, with_id: bool = True) -> dict[str, Any]:
@@ -23,8 +24,16 @@ def record_of(entity: Entity, row: pa.RecordBatch, *, with_id: bool = True) -> d
         given.pop(ID, None)
     if not isinstance(entity, EdgeType):
         return {"type": entity.name, "data": given}
-    ends = {"from": given.pop(SRC, None), "to": given.pop(DST, None)}
+    ends = {end.word: _node(end, given) for end in entity.ends}
     return {"edge": entity.name, **ends, "data": given}
+
+
+def _node(end: EdgeEnd, given: dict[str, Any]) -> object:
+    """A node at an end, with its type if the end has several and the row names one."""
+    id_, tag = given.pop(end.column, None), given.pop(end.type_column or "", None)
+    # A row that was not read yet has the name of the type, a stored one its tag.
+    name = (tag if tag in end.types else end.type_of(tag)) if end.is_typed and tag != UNRESOLVED else None
+    return id_ if name is None or id_ is None else {"type": name, "id": id_}
 
 
 def _value(given: pa.Scalar) -> object:

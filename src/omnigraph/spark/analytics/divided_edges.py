@@ -141,9 +141,7 @@ def _hashed_edges(
         weights = weigh()
         for bucket, own in _buckets(ends[0], buckets):
             given = None if weights is None else weights[own]
-            yield Message(
-                bucket, sender, _Edges(piece.edge.source, piece.edge.target, ends[0][own], ends[1][own], given)
-            )
+            yield Message(bucket, sender, _Edges(*piece.pair, ends[0][own], ends[1][own], given))
 
 
 def _buckets(hashed: Hashes, buckets: int) -> Iterator[tuple[int, Rows]]:

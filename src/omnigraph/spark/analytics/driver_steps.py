@@ -161,9 +161,8 @@ def _encoded(
     piece, found = pieces[number], []
     try:
         for sources, targets, weigh in read_edges(store, piece, order.weight):
-            ends = EdgeArrays(
-                maps.value.numbers_of(piece.edge.source, sources), maps.value.numbers_of(piece.edge.target, targets)
-            )
+            start, stop = piece.pair
+            ends = EdgeArrays(maps.value.numbers_of(start, sources), maps.value.numbers_of(stop, targets))
             known = (ends.sources >= 0) & (ends.targets >= 0)
             found.append(EdgeArrays(ends.sources[known], ends.targets[known], weigh(pa.array(known))))
         yield from chunks(order.directed(joined_edges(found)), division, number)

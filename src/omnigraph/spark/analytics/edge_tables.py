@@ -14,7 +14,9 @@ from omnigraph.exec.analytics.chosen import ChosenEdges
 from omnigraph.exec.analytics.forms import Form
 from omnigraph.exec.analytics.local import checked_weights
 from omnigraph.rows.arrow_types import DST, SRC
+from omnigraph.rows.ends.references import is_of_type, with_types
 from omnigraph.schema.catalog import EdgeType
+from omnigraph.schema.ir import Pair
 from omnigraph.spark.analytics.division import Division
 from omnigraph.spark.analytics.messages import Message
 from omnigraph.spark.cluster import limits
@@ -29,6 +31,8 @@ class EdgePiece:
     edge: EdgeType
     pin: TablePin
     fragments: tuple[int, ...]
+    pair: Pair
+    """The node types between which edges count."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,8 +61,9 @@ class EdgeOrder:
 def edge_pieces(store: Store, pins: Mapping[str, TablePin], chosen: ChosenEdges) -> list[EdgePiece]:
     """All chosen edges."""
     return [
-        EdgePiece(edge, pins[edge.table_key], group)
+        EdgePiece(edge, pins[edge.table_key], group, pair)
         for edge in chosen.edges
+        for pair in edge.pairs
         for group in fragment_groups(store, pins[edge.table_key], limits.FACT_ROWS)
     ]
 
@@ -67,8 +72,11 @@ def read_edges(
     store: Store, piece: EdgePiece, weight: str | None
 ) -> Iterator[tuple[pa.Array, pa.Array, Callable[..., Weights | None]]]:
     """Ids of both ends, batch by batch, and a function for the weights of some of the edges."""
-    names = [SRC, DST, *([] if weight is None else [weight])]
-    for batch in scan(store, piece.pin, names, fragments=piece.fragments):
+    names = with_types(piece.edge, [SRC, DST, *([] if weight is None else [weight])])
+    for stored in scan(store, piece.pin, names, fragments=piece.fragments):
+        batch = stored
+        for end, name in zip(piece.edge.ends, piece.pair, strict=True) if piece.edge.has_types else ():
+            batch = batch.filter(is_of_type(end, name, batch))
         yield batch.column(SRC), batch.column(DST), _Weighed(batch, piece.edge.name, weight)
 
 

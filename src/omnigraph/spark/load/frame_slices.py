@@ -9,7 +9,7 @@ from __future__ import annotations
 import itertools
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -36,9 +36,12 @@ class FrameColumns:
     entry: int
     source: str
     entity: Entity
-    ends: Mapping[str, NodeType]
+    ends: Mapping[str, NodeType | None]
+    """The node type at each end; None where rows have several."""
     names: tuple[str, ...]
     has_files: bool
+    references: Mapping[str, tuple[NodeType, ...]] = field(default_factory=dict)
+    """The node types at ends where rows have several."""
 
 
 def write_frame_slice(
@@ -63,6 +66,7 @@ def write_frame_slice(
         violations=violations,
         from_texts=True,
         omissions=writer.omissions,
+        references=columns.references,
     )
     tables = writer.write_rows(columns.source, rows if kept is None else kept.settling(rows), violations)
     if kept is None:

@@ -21,6 +21,7 @@ import pyarrow as pa
 
 from omnigraph.core.suggestions import did_you_mean
 from omnigraph.errors import NotFoundError, UsageError
+from omnigraph.ingest.mapped import end_nodes
 from omnigraph.ingest.mapping import EntitySpec, Expression, LoadMapping, SourceSpec, parse_mapping, parse_source
 from omnigraph.rows.arrow_types import DST, ID, SRC
 from omnigraph.schema.catalog import Catalog, EdgeType, NodeType
@@ -192,15 +193,17 @@ def _select(
     if spec.where is not None:
         frame = frame.where(_resolved(frame, Expression(f"{spec.at}.where", sql=spec.where)))
     columns = {name: _resolved(frame, expression) for name, expression in spec.chosen_columns(frame.columns).items()}
-    ends: dict[str, NodeType] = {}
-    if isinstance(spec.entity, EdgeType):
-        ends = {SRC: nodes[spec.entity.source], DST: nodes[spec.entity.target]}
-        for end, parts in spec.ends.items():
-            columns |= {f"{_ENDS[end]}.{n}": _resolved(frame, part) for n, part in enumerate(parts)}
+    ends = end_nodes(spec, nodes)
+    for end, parts in spec.ends.items():
+        columns |= {f"{_ENDS[end]}.{n}": _resolved(frame, part) for n, part in enumerate(parts)}
+    columns |= {f"{_ENDS[end]}_type": _resolved(frame, part) for end, part in spec.types.items()}
     places = [f.col("_metadata.file_path"), f.col("_metadata.file_block_start")] if has_files else []
     # Positions as names: Spark ignores case, so names of two properties could collide.
     chosen = [column.alias(str(place)) for place, column in enumerate([*places, *columns.values()])]
-    return frame.select(*chosen), FrameColumns(number, spec.source, spec.entity, ends, tuple(columns), has_files)
+    typed = spec.entity.ends if isinstance(spec.entity, EdgeType) else ()
+    several = {end.column: tuple(nodes[name] for name in end.types) for end in typed if ends[end.column] is None}
+    held = FrameColumns(number, spec.source, spec.entity, ends, tuple(columns), has_files, several)
+    return frame.select(*chosen), held
 
 
 def _resolved(frame: DataFrame, expression: Expression) -> Column:

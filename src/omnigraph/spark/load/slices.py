@@ -163,7 +163,9 @@ class SliceWriter:
             try:
                 sourced = ((source, typed) for typed in rows)
                 is_partial = self.omissions is Omissions.ALLOWED
-                for name, typed in checked(sourced, violations, embedding=self.embedding, is_partial=is_partial):
+                for name, typed in checked(
+                    sourced, violations, embedding=self.embedding, is_partial=is_partial, needs_types=True
+                ):
                     good = without_rows(typed, name, violations)
                     if not violations.total and good.batch.num_rows:
                         writer.add(name, good)

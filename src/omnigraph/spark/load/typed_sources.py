@@ -108,8 +108,9 @@ class _Deriving:
         columns: dict[str, Any] = {stored: names[index] for stored, index in found.columns.items()}
         columns |= {stored: {"value": value.as_py()} for stored, value in constants(entity, own).items()}
         entry: dict[str, Any] = {"source": source, "edge" if isinstance(entity, EdgeType) else "node": entity.name}
-        for stored, key in ((SRC, "from"), (DST, "to"), (ID, ID)):
-            if stored in columns:
+        typed = ((f"{stored}_type", f"{key}_type") for stored, key in ((SRC, "from"), (DST, "to")))
+        for stored, key in ((SRC, "from"), (DST, "to"), (ID, ID), *typed):
+            if stored in columns and stored not in entity.properties:
                 entry[key] = columns.pop(stored)
         _check_identity(entity, entry, names)
         self._entries.append({**entry, "columns": columns})

@@ -24,11 +24,13 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from omnigraph.exec.graph_view import stored_pair
 from omnigraph.query.ir import Direction, Expand, HopRange, ShortestPath
+from omnigraph.schema.ir import Pair
 from omnigraph.spark.cluster import limits
 from omnigraph.spark.query.bound_rows import BoundRows
-from omnigraph.spark.query.scans import ROW
-from omnigraph.spark.query.tables import Edges, QueryTables
+from omnigraph.spark.query.scans import MARK, ROW
+from omnigraph.spark.query.tables import Edges, QueryTables, marked, unmarked
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
@@ -52,9 +54,9 @@ def reached_pairs(tables: QueryTables, step: Expand, starts: DataFrame) -> Edges
         nothing = starts.select(f.col(starts.columns[0]).alias(near), f.col(starts.columns[0]).alias(far)).limit(0)
         return Edges(nothing, near, far)
     lists = _neighbours(tables, step)
-    begin = starts.select(
-        f.col(starts.columns[0]).alias(_START), f.col(starts.columns[0]).alias(_NODE), f.lit(0).alias(_DISTANCE)
-    )
+    ends = _walked_ends(tables, step)
+    start = f.col(starts.columns[0]) if ends is None else marked(f.col(starts.columns[0]), ends[0])
+    begin = starts.select(start.alias(_START), start.alias(_NODE), f.lit(0).alias(_DISTANCE))
     found = _search(begin, lambda state, hop: _hop(state, lists, hop), step.hops.high)
     low, high = step.hops.low, step.hops.high
     within = f.col(_DISTANCE).between(low, high)
@@ -65,7 +67,18 @@ def reached_pairs(tables: QueryTables, step: Expand, starts: DataFrame) -> Edges
     # One hop too near, but with a self-loop at the target: walking the loop once makes the distance `low`.
     looped = (f.col(_DISTANCE) == low - 1) & f.col(_FROM).isNotNull()
     kept = found.where(within | looped)
+    if ends is not None:
+        named = unmarked(kept.select(_START, _NODE), {_START: (ends[0], near), _NODE: (ends[1], far)})
+        return Edges(named, near, far)
     return Edges(kept.select(f.col(_START).alias(near), f.col(_NODE).alias(far)), near, far)
+
+
+def _walked_ends(tables: QueryTables, step: Expand) -> Pair | None:
+    """The types of the start and the end of a walk over several types; None for any other walk."""
+    if step.pair is None or not tables.view.is_mixed(step):
+        return None
+    left, right = step.pair
+    return (right, left) if step.from_target and not step.closes else (left, right)
 
 
 def _search(begin: DataFrame, hop: Callable[[DataFrame, int], DataFrame], hops: int) -> DataFrame:
@@ -88,11 +101,15 @@ def _neighbours(tables: QueryTables, step: Expand, *, numbered: bool = False) ->
     from pyspark.sql import functions as f
 
     plain = replace(step, edge_variable=None, edge_predicate=None)
-    edges = tables.edges(plain, bind=False)
+    is_mixed = tables.view.is_mixed(step)
+    edges = tables.mixed_edges(plain) if is_mixed else tables.edges(plain, bind=False)
     lists = edges.frame.groupBy(f.col(edges.near).alias(_FROM)).agg(f.collect_set(edges.far).alias(_NEXT))
     if not numbered:
         return lists
-    nodes = tables.nodes(step.new_type, "", (ROW,))
+    if is_mixed:
+        nodes = tables.marked_nodes(tables.view.catalog.edges[step.edge].node_types)
+    else:
+        nodes = tables.nodes(step.new_type, "", (ROW,))
     numbers = nodes.frame.select(f.col(nodes.id).alias(_NODE), f.col(nodes.columns[ROW]).alias(_VIA))
     return lists.join(numbers, f.col(_FROM) == f.col(_NODE)).select(_FROM, _NEXT, _VIA)
 
@@ -101,7 +118,8 @@ def _loops(tables: QueryTables, step: Expand) -> DataFrame:
     """Nodes with a self-loop."""
     from pyspark.sql import functions as f
 
-    edges = tables.edges(replace(step, edge_variable=None, edge_predicate=None), bind=False)
+    plain = replace(step, edge_variable=None, edge_predicate=None)
+    edges = tables.mixed_edges(plain) if tables.view.is_mixed(step) else tables.edges(plain, bind=False)
     return edges.frame.where(f.col(edges.near) == f.col(edges.far)).select(f.col(edges.near).alias(_FROM))
 
 
@@ -133,7 +151,8 @@ def shortest_rows(tables: QueryTables, operator: ShortestPath, rows: BoundRows) 
     step = _as_step(tables, operator)
     ends = [rows.column(operator.source), rows.column(operator.target)]
     begin, end, length, nodes = (tables.names.new() for _ in range(4))
-    if not tables.view.catalog.edges[operator.edge].is_homogeneous:
+    is_mixed = tables.view.is_mixed(step)
+    if not is_mixed and not tables.view.catalog.edges[operator.edge].is_homogeneous:
         edges = tables.edges(step, bind=False)
         is_allowed = operator.hops.low <= 1 <= operator.hops.high
         on = (ends[0] == f.col(edges.near)) & (ends[1] == f.col(edges.far)) & f.lit(is_allowed)
@@ -141,7 +160,13 @@ def shortest_rows(tables: QueryTables, operator: ShortestPath, rows: BoundRows) 
         found = joined.withColumn(length, f.lit(1).cast("long")).withColumn(nodes, f.array(*ends))
     else:
         pairs = rows.frame.select(ends[0].alias(begin), ends[1].alias(end)).dropna().distinct()
+        if step.pair is not None and is_mixed:
+            types = dict(zip((begin, end), step.pair, strict=True))
+            pairs = pairs.select(*(marked(f.col(name), type_).alias(name) for name, type_ in types.items()))
         paths = _paths(tables, step, pairs, (begin, end), operator.hops)
+        if is_mixed:
+            paths = paths.withColumns({name: _unmarked_id(f.col(name)) for name in (begin, end)})
+            paths = paths.withColumn(_PATH, f.transform(f.col(_PATH), _unmarked_id))
         paths = paths.withColumnsRenamed({_DISTANCE: length, _PATH: nodes})
         other = {begin: tables.names.new(), end: tables.names.new()}
         paths = paths.withColumnsRenamed(other)
@@ -152,13 +177,20 @@ def shortest_rows(tables: QueryTables, operator: ShortestPath, rows: BoundRows) 
     return rows.binding(found, attributes)
 
 
+def _unmarked_id(node: Column) -> Column:
+    """The id of a node whose type may be any."""
+    from pyspark.sql import functions as f
+
+    return f.regexp_replace(node, f"^[^{MARK}]*{MARK}", "")
+
+
 def _as_step(tables: QueryTables, operator: ShortestPath) -> Expand:
-    target = tables.view.catalog.edges[operator.edge]
-    new_type = target.source if operator.direction is Direction.IN else target.target
+    source, target = stored_pair(operator) or tables.view.catalog.edges[operator.edge].pairs[0]
+    new_type = source if operator.direction is Direction.IN else target
     step = Expand(
         operator.input, operator.source, operator.target, operator.edge, operator.direction, operator.hops, new_type
     )
-    return replace(step, visible=operator.visible)
+    return replace(step, visible=operator.visible, pair=operator.pair)
 
 
 def _paths(tables: QueryTables, step: Expand, pairs: DataFrame, ends: tuple[str, str], hops: HopRange) -> DataFrame:

@@ -23,6 +23,9 @@ from omnigraph.exec.search import Searcher, distances
 from omnigraph.query import expressions as ir
 from omnigraph.query.variables import walk
 from omnigraph.rows.arrow_types import DST, ID, SRC
+from omnigraph.rows.ends.references import is_of_type, shown_batch, type_columns
+from omnigraph.schema.catalog import EdgeEnd, EdgeType
+from omnigraph.schema.ir import Pair
 from omnigraph.spark.cluster import limits
 from omnigraph.spark.cluster.python_workers import mapped
 from omnigraph.storage.index.text_index import TextIndex
@@ -41,6 +44,9 @@ ROW = "#row"
 NEAR = "#near"
 FAR = "#far"
 """Computed columns: the ends of an edge in the direction of traversal."""
+
+MARK = "\x1f"
+"""Divides the type and the id of a node in a walk over several types."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,6 +99,12 @@ class TableRead:
     ends: Ends | None = None
     distinct: bool = False
     """True to send equal rows once per task. Only a scan with one task is then free of duplicates."""
+    edge: EdgeType | None = None
+    """The edge type of a table with columns for types."""
+    pair: Pair | None = None
+    """Types of source and target: other edges are left out."""
+    is_mixed: bool = False
+    """True to send nodes of any type as their ends, each as one text with its type."""
 
     def frame(self, spark: SparkSession, columns: StructType) -> DataFrame:
         """The rows as a lazy frame with these columns."""
@@ -127,6 +139,8 @@ class TableRead:
     def _stored(self) -> list[str]:
         """The stored columns that are needed."""
         names: dict[str, None] = {}
+        if self.edge is not None:
+            names = dict.fromkeys(type_columns(self.edge))
         for name in (*self.columns, *columns_of(self.predicate)):
             if name in (NEAR, FAR):
                 names |= {SRC: None, DST: None}
@@ -138,7 +152,11 @@ class TableRead:
 
     def _satisfying(self, batch: pa.RecordBatch, evaluator: Evaluator) -> dict[str, pa.Array]:
         """The columns of the rows that satisfy the predicate, computed ones included."""
+        if self.edge is not None:
+            batch = shown_batch(self.edge, self._of_pair(batch))
         values = {name: batch.column(name) for name in batch.schema.names}
+        if self.edge is not None and self.is_mixed:
+            values |= {end.column: _marked(end, values) for end in self.edge.ends}
         for name, computed in self.computed.items():
             values[name] = compute(computed, values[computed.column])
         if ROW in self.columns:
@@ -150,6 +168,12 @@ class TableRead:
             frame = frame.with_values(self.variable, name, values[name])
         mask = pa.array(evaluator.mask(self.predicate, frame))
         return {name: column.filter(mask) for name, column in values.items()}
+
+    def _of_pair(self, batch: pa.RecordBatch) -> pa.RecordBatch:
+        """The edges between the types of the pair."""
+        for end, name in zip(self.edge.ends, self.pair, strict=True) if self.edge and self.pair else ():
+            batch = batch.filter(is_of_type(end, name, batch))
+        return batch
 
     def _sent(self, values: dict[str, pa.Array]) -> Iterator[pa.RecordBatch]:
         if self.ends is None:
@@ -167,6 +191,12 @@ class TableRead:
     def _batch(self, values: Mapping[str, pa.Array]) -> pa.RecordBatch:
         arrays = [values[name].cast(field.type) for name, field in zip(self.columns, self.schema, strict=True)]
         return pa.RecordBatch.from_arrays(arrays, schema=self.schema)
+
+
+def _marked(end: EdgeEnd, values: Mapping[str, pa.Array]) -> pa.Array:
+    ids = values[end.column]
+    names = values[end.type_column] if end.type_column is not None else end.types[0]
+    return pc.binary_join_element_wise(names, ids, MARK)
 
 
 def columns_of(predicate: ir.Expr | None) -> Sequence[str]:

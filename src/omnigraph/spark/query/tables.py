@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from functools import reduce
 from typing import TYPE_CHECKING
 
 from omnigraph.core.operators import BinaryOperator
-from omnigraph.exec.graph_view import GraphView
+from omnigraph.exec.graph_view import GraphView, stored_pair
 from omnigraph.exec.lookup import pushed
 from omnigraph.exec.tables import TableView
 from omnigraph.query import expressions as ir
@@ -17,16 +18,18 @@ from omnigraph.query.variables import may_fail
 from omnigraph.query.visibility.restrict import owned
 from omnigraph.rows.arrow_types import DST, ID, SRC
 from omnigraph.rows.validate import unique_columns
+from omnigraph.schema.catalog import EdgeType
+from omnigraph.schema.ir import Pair
 from omnigraph.spark.cluster.spark_types import arrow_schema, row_bytes, spark_type
 from omnigraph.spark.query.bound_rows import Attribute, BoundRows, Names
 from omnigraph.spark.query.expressions import column
-from omnigraph.spark.query.scans import FAR, NEAR, ROW, Computed, Ends, Measured, TableRead, columns_of
+from omnigraph.spark.query.scans import FAR, MARK, NEAR, ROW, Computed, Ends, Measured, TableRead, columns_of
 from omnigraph.storage.index.relevance import TextCounts
 from omnigraph.storage.tables.filters import Comparison
 from omnigraph.storage.tables.scan import fragment_groups
 
 if TYPE_CHECKING:
-    from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql import Column, DataFrame, SparkSession
     from pyspark.sql.types import DataType
 
 
@@ -89,6 +92,21 @@ class QueryTables:
 
         ``bind`` adds the attributes of the edge. Pairs are deduplicated in partitions by one of their ends (``by``).
         """
+        if not self.view.is_mixed(step):
+            return self._edges(step, bind=bind, by=by, is_mixed=False)
+        # Edges of both directions, whose stored types differ: the ends have the types of the step.
+        found = self._edges(step, bind=bind, by=by, is_mixed=True)
+        assert step.pair is not None
+        near, far = (step.pair[1], step.pair[0]) if step.from_target and not step.closes else step.pair
+        names = {found.near: self.names.new(), found.far: self.names.new()}
+        frame = unmarked(found.frame, {found.near: (near, names[found.near]), found.far: (far, names[found.far])})
+        return replace(found, frame=frame, near=names[found.near], far=names[found.far])
+
+    def mixed_edges(self, step: Expand) -> Edges:
+        """The edges of all pairs of types, with types and ids as one text: a walk over them may change the type."""
+        return self._edges(step, bind=False, by=NEAR, is_mixed=True)
+
+    def _edges(self, step: Expand, *, bind: bool, by: str, is_mixed: bool) -> Edges:
         table = self.view.edge_table(step.edge)
         ends, variable = _ends(step), step.edge_variable
         predicate = step.edge_predicate
@@ -104,8 +122,12 @@ class QueryTables:
             predicate,
             ends=ends,
             distinct_by=by if repeats else None,
+            pair=None if is_mixed else stored_pair(step),
+            is_mixed=is_mixed,
         )
-        if step.visible is not None:
+        if step.visible is not None and is_mixed:
+            frame = self._among_visible(frame, (names[NEAR], names[FAR]), step.visible)
+        elif step.visible is not None:
             frame = self._between_visible(frame, (names[NEAR], names[FAR]), step, step.visible, ends)
         attributes = {(variable or "", name): names[name] for name in extra}
         return Edges(frame, names[NEAR], names[FAR], attributes)
@@ -116,15 +138,38 @@ class QueryTables:
         """The edges whose ends are both visible, so that no hop leads to or from a hidden node."""
         from pyspark.sql import functions as f
 
-        edge = self.view.catalog.edges[step.edge]
-        sides = [(edge.source, visible.source), (edge.target, visible.target)]
+        sides = list(stored_pair(step) or self.view.catalog.edges[step.edge].pairs[0])
         if direction is Ends.INTO:
             sides.reverse()
-        for end, (type_name, predicate) in zip(ends, sides, strict=True):
+        for end, type_name in zip(ends, sides, strict=True):
+            predicate = visible.node(type_name)
             if predicate != ir.TRUE:
                 nodes = self.nodes(type_name, OWNER, (), predicate)
                 frame = frame.join(nodes.frame, f.col(end) == f.col(nodes.id), "left_semi")
         return frame
+
+    def _among_visible(self, frame: DataFrame, ends: tuple[str, str], visible: VisibleEdges) -> DataFrame:
+        """The same for edges between several types."""
+        from pyspark.sql import functions as f
+
+        for end in ends:
+            nodes = self.marked_nodes([name for name, _ in visible.nodes], visible)
+            frame = frame.join(nodes.frame, f.col(end) == f.col(nodes.id), "left_semi")
+        return frame
+
+    def marked_nodes(self, types: Sequence[str], visible: VisibleEdges | None = None) -> Nodes:
+        """The nodes of several types with types and ids as one text, and the numbers that break ties between paths."""
+        from pyspark.sql import functions as f
+
+        id_, number = self.names.new(), self.names.new()
+        frames: list[DataFrame] = []
+        start = 0
+        for name in types:
+            nodes = self.nodes(name, OWNER, (ROW,), None if visible is None else visible.node(name))
+            numbered = (f.col(nodes.columns[ROW]) + f.lit(start)).alias(number)
+            frames.append(nodes.frame.select(marked(f.col(nodes.id), name).alias(id_), numbered))
+            start += self.view.node_table(name).size
+        return Nodes(reduce(lambda left, right: left.unionByName(right), frames), {ID: id_, ROW: number})
 
     def _read(
         self,
@@ -135,6 +180,8 @@ class QueryTables:
         *,
         ends: Ends | None = None,
         distinct_by: str | None = None,
+        pair: Pair | None = None,
+        is_mixed: bool = False,
     ) -> tuple[DataFrame, dict[str, str]]:
         """The rows that satisfy a predicate, distinct if requested, and the names of their columns."""
         from pyspark.sql import functions as f
@@ -158,6 +205,9 @@ class QueryTables:
             {name: value for name, value in self.computed.items() if name in (*wanted, *columns_of(rest))},
             ends,
             distinct_by is not None,
+            table.entity if isinstance(table.entity, EdgeType) and table.entity.has_types else None,
+            pair,
+            is_mixed,
         )
         frame = read.frame(self.spark, schema)
         if here is not None:
@@ -178,6 +228,24 @@ class QueryTables:
             return LongType()
         properties = table.entity.properties
         return spark_type(properties[name].type if name in properties else ir.TEXT)
+
+
+def marked(id_: Column, type_name: str) -> Column:
+    """The type and the id of a node as one text."""
+    from pyspark.sql import functions as f
+
+    return f.concat(f.lit(f"{type_name}{MARK}"), id_)
+
+
+def unmarked(frame: DataFrame, columns: Mapping[str, tuple[str, str]]) -> DataFrame:
+    """The rows whose nodes are of some types, by column, with their ids in new columns."""
+    from pyspark.sql import functions as f
+
+    for held, (type_name, name) in columns.items():
+        prefix = f"{type_name}{MARK}"
+        frame = frame.where(f.startswith(f.col(held), f.lit(prefix)))
+        frame = frame.withColumn(name, f.substring(f.col(held), len(prefix) + 1, 2**31 - 1)).drop(held)
+    return frame
 
 
 def _ends(step: Expand) -> Ends:

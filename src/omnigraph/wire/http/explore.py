@@ -42,8 +42,9 @@ def _node_json(node: NodeType, counts: Mapping[str, int], captions: Mapping[str,
 def _edge_json(edge: EdgeType, counts: Mapping[str, int]) -> dict[str, Any]:
     return {
         **_type_json(edge, counts),
-        "source": edge.source,
-        "target": edge.target,
+        "source": " | ".join(edge.source.types),
+        "target": " | ".join(edge.target.types),
+        "ends": [{"source": source, "target": target} for source, target in edge.pairs],
         "cardinality": {"min": edge.ir.card_min, "max": edge.ir.card_max},
     }
 

@@ -227,6 +227,9 @@ def _without_additions(value: Any) -> Any:
     added = form.pop(ADDED_VALUES, None)
     if added is not None:
         form["enum"] = [word for word in form["enum"] if word not in added]
+    if len(form.get("oneOf", ())) == 1:
+        [only] = form.pop("oneOf")
+        return {**only, **form}
     return form
 
 

@@ -12,6 +12,7 @@ from omnigraph.history.plan import CommitInfo, PublishPlan
 from omnigraph.ingest.documents.pipeline import PipelineTypes
 from omnigraph.manifest.reader import Capture
 from omnigraph.rows.arrow_types import DST, ID, SRC, Entity, table_schema
+from omnigraph.rows.ends.references import is_of_type, with_types
 from omnigraph.rows.validate import TableDelta
 from omnigraph.rows.violations import Violations
 from omnigraph.schema.catalog import EdgeType
@@ -106,9 +107,11 @@ class BatchWriter:
 
     def _ids_at(self, edge: EdgeType, node: str, ids: set[str], pins: Mapping[str, TablePin]) -> frozenset[str]:
         found: set[str] = set()
-        for end, name in ((SRC, edge.source), (DST, edge.target)):
-            if name == node:
-                found.update(self._edges(pins[edge.table_key], end, ids).column(ID).to_pylist())
+        names = with_types(edge, _EDGE_KEYS)
+        for end in edge.ends if ids else ():
+            if node in end.types:
+                for batch in rows_with(self.store, pins[edge.table_key], end.column, sorted(ids), names):
+                    found.update(batch.column(ID).filter(is_of_type(end, node, batch)).to_pylist())
         return frozenset(found)
 
     def _edges(self, pin: TablePin, end: str, ids: set[str]) -> pa.Table:

@@ -40,7 +40,8 @@ def _column(entity: Entity, catalog: Catalog, source: Source, name: str) -> Seal
         found = _id(entity, source)
         return SealedColumn(ID, _TEXT, None, *_place(found))
     if isinstance(entity, EdgeType) and name in (SRC, DST):
-        node = catalog.nodes[entity.source if name == SRC else entity.target]
+        [end] = entity.end(name).types
+        node = catalog.nodes[end]
         return SealedColumn(name, key_type_of(node), None, *_place(_end(entity, source, name)))
     prop = entity.properties[name]
     wanted = prop.column or name

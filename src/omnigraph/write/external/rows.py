@@ -7,10 +7,11 @@ from collections.abc import Iterator, Mapping
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from omnigraph.ingest.reading import references as references_of
 from omnigraph.lake.external.columns import file_columns, raw_columns
 from omnigraph.lake.external.files import ParquetRows, open_rows
 from omnigraph.lake.external.seal import Seal, SealedFile
-from omnigraph.rows.arrow_types import DST, ID, SRC, Entity
+from omnigraph.rows.arrow_types import ID, Entity
 from omnigraph.rows.limits import BATCH_ROWS
 from omnigraph.rows.read_arrow import from_batches
 from omnigraph.rows.typed_rows import PlacedBatch, counting
@@ -43,10 +44,8 @@ def source_rows(
                 yield source.address, part
 
 
-def _references(entity: Entity, catalog: Catalog) -> dict[str, NodeType]:
-    if not isinstance(entity, EdgeType):
-        return {}
-    return {SRC: catalog.nodes[entity.source], DST: catalog.nodes[entity.target]}
+def _references(entity: Entity, catalog: Catalog) -> dict[str, tuple[NodeType, ...]]:
+    return references_of(entity, catalog) if isinstance(entity, EdgeType) else {}
 
 
 def _raw(seal: Seal, file: SealedFile, rows: ParquetRows, limit: int | None = None) -> Iterator[PlacedBatch]:

@@ -19,10 +19,11 @@ from omnigraph.lake.external.sources import find_source
 from omnigraph.lake.external.table import stored_seal
 from omnigraph.rows.arrow_types import Entity
 from omnigraph.rows.cardinality import has_minimum
+from omnigraph.rows.ends.references import is_of_type_sql, reference_sql
+from omnigraph.rows.ends.violations import endpoint_violation
 from omnigraph.rows.limits import SAMPLES_PER_KIND_MAX
-from omnigraph.rows.validate import endpoint_violation
 from omnigraph.rows.violations import ViolationCode, Violations
-from omnigraph.schema.catalog import Catalog, EdgeType, NodeType
+from omnigraph.schema.catalog import Catalog, EdgeEnd, EdgeType, NodeType
 from omnigraph.storage.objects.durability import digest_bytes
 from omnigraph.storage.objects.version_names import manifest_file
 from omnigraph.storage.tables.store import Store
@@ -92,25 +93,26 @@ class Sealing:
         for edge in self.catalog.edges_of(node.name):
             if edge.table_key in self.seals or not committed.rows(edge.table_key):
                 continue
-            for end, node_name in (("src", edge.source), ("dst", edge.target)):
-                if node_name == node.name:
+            for end in edge.ends:
+                if node.name in end.types:
                     self._check_ends(nodes, edge, end, committed, violations)
 
     def _check_ends(
-        self, nodes: KeyTable, edge: EdgeType, end: str, committed: CommittedKeys, violations: Violations
+        self, nodes: KeyTable, edge: EdgeType, end: EdgeEnd, committed: CommittedKeys, violations: Violations
     ) -> None:
         keys = self.keys
         keys.run(
             "CREATE OR REPLACE TEMP TABLE stranded AS SELECT c0 AS id, c1 AS node, address FROM committed c "
-            f"ANTI JOIN {nodes.name} n ON c.c1 = n.k0",
-            committed=committed.keys(edge, ["id", end]),
+            f"ANTI JOIN {nodes.name} n ON c.c1 = {reference_sql(end, nodes.entity.name, 'n.k0')} "
+            f"WHERE {is_of_type_sql(end, nodes.entity.name, 'c.c1')}",
+            committed=committed.keys(edge, ["id", end.column]),
         )
         count = keys.number("SELECT count(*) FROM stranded")
         samples = keys.run(f"SELECT id, node FROM stranded ORDER BY address LIMIT {SAMPLES_PER_KIND_MAX}")
         found = (endpoint_violation(edge, end, id_, node_id, is_stored=True) for id_, node_id in samples)
         if count:
             violations.advise(STRANDED_HINT)
-            violations.add_group((ViolationCode.ENDPOINT, edge.table_key, end), count, found)
+            violations.add_group((ViolationCode.ENDPOINT, edge.table_key, end.column), count, found)
 
     def rows(self) -> dict[str, int]:
         """The rows of every seal."""
@@ -161,8 +163,8 @@ def _empty_ends(catalog: Catalog, entity: Entity, rows: Mapping[str, int]) -> li
     """The stored node types without nodes at the ends of an edge type."""
     if not isinstance(entity, EdgeType):
         return []
-    ends = [catalog.nodes[name] for name in dict.fromkeys((entity.source, entity.target))]
-    return [node.name for node in ends if node.ir.external is None and not rows.get(node.table_key)]
+    nodes = [catalog.nodes[name] for name in entity.node_types]
+    return [node.name for node in nodes if node.ir.external is None and not rows.get(node.table_key)]
 
 
 def first_seals(

@@ -8,12 +8,19 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from itertools import product
 
 from omnigraph.rows.cardinality import beyond_sql, cardinality_violation, has_bounds, has_minimum
+from omnigraph.rows.ends.references import is_of_type_sql, reference_sql
+from omnigraph.rows.ends.violations import endpoint_violation, pair_violation
 from omnigraph.rows.limits import SAMPLES_PER_KIND_MAX
-from omnigraph.rows.validate import STRANDED_HINT, endpoint_violation, unique_columns, unique_violation
+from omnigraph.rows.validate import (
+    STRANDED_HINT,
+    unique_columns,
+    unique_violation,
+)
 from omnigraph.rows.violations import Violation, ViolationCode, Violations
-from omnigraph.schema.catalog import Catalog, EdgeType, NodeType
+from omnigraph.schema.catalog import Catalog, EdgeEnd, EdgeType, NodeType
 from omnigraph.write.load.committed_keys import CommittedKeys
 from omnigraph.write.load.filling import fill_keys
 from omnigraph.write.load.keys import InputKeys, KeyTable
@@ -213,40 +220,68 @@ class GraphChecks:
         self.violations.add_group((ViolationCode.UNIQUE, table.entity.table_key, columns[0]), count, each())
 
     def _check_endpoints(self, table: KeyTable, edge: EdgeType) -> None:
-        for end, node_name in (("src", edge.source), ("dst", edge.target)):
-            is_judged = f"node:{node_name}" not in self.violations.unidentified
-            if not is_judged or not self._find_missing(table, end, self.catalog.nodes[node_name]):
+        for end in edge.ends:
+            if not self._find_missing(table, end):
                 continue
-            column = table.columns[end]
+            column = table.columns[end.column]
             dangling = f"FROM {table.name} t WHERE {column} IN (SELECT id FROM missing)"
             count = self.keys.number(f"SELECT count(*) {dangling}")
             first = f'ORDER BY "row" LIMIT {self.samples_max}'
             samples = self.keys.run(f"SELECT k0, {column}, source, line {dangling} {first}")
             found = (
-                endpoint_violation(edge, end, id_, node_id, self.keys.place(source, line))
-                for id_, node_id, source, line in samples
+                endpoint_violation(edge, end, id_, text, self.keys.place(source, line))
+                for id_, text, source, line in samples
             )
-            self.violations.add_group((ViolationCode.ENDPOINT, edge.table_key, end), count, found)
+            self.violations.add_group((ViolationCode.ENDPOINT, edge.table_key, end.column), count, found)
+        self._check_pairs(table, edge)
 
-    def _find_missing(self, table: KeyTable, end: str, node: NodeType) -> int:
-        """Fill ``missing`` with node ids that will not exist after the load; returns their number."""
-        nodes = self.keys.tables.get(node.table_key)
-        column = table.columns[end]
+    def _check_pairs(self, table: KeyTable, edge: EdgeType) -> None:
+        """Report edges between types that the edge type does not connect."""
+        source, target = (table.columns[end.column] for end in edge.ends)
+        for pair in product(edge.source.types, edge.target.types):
+            if pair in edge.pairs:
+                continue
+            ends = (is_of_type_sql(edge.source, pair[0], source), is_of_type_sql(edge.target, pair[1], target))
+            wrong = f"FROM {table.name} WHERE {' AND '.join(ends)}"
+            count = self.keys.number(f"SELECT count(*) {wrong}")
+            if count:
+                samples = self.keys.run(f'SELECT k0, source, line {wrong} ORDER BY "row" LIMIT {self.samples_max}')
+                found = [pair_violation(edge, id_, pair, self.keys.place(at, line)) for id_, at, line in samples]
+                self.violations.add_group((ViolationCode.ENDPOINT, edge.table_key, edge.target.column), count, found)
+
+    def _find_missing(self, table: KeyTable, end: EdgeEnd) -> int:
+        """Fill ``missing`` with references to nodes that will not exist after the load; returns their number."""
+        column = table.columns[end.column]
         wanted = f"SELECT DISTINCT t.{column} AS id FROM {table.name} t"
-        if nodes is not None:
-            # DISTINCT before the join takes longer, and for ten million nodes more memory than the limit.
-            wanted += f" ANTI JOIN {nodes.name} n ON t.{column} = n.k0"
+        for number, name in enumerate(end.types):
+            nodes = self.keys.tables.get(f"node:{name}")
+            if nodes is not None:
+                # DISTINCT before the join takes longer, and for ten million nodes more memory than the limit.
+                own = reference_sql(end, name, f"n{number}.k0")
+                wanted += f" ANTI JOIN {nodes.name} n{number} ON t.{column} = {own}"
         self.keys.run(f"CREATE OR REPLACE TEMP TABLE missing AS {wanted}")
         missing = self.keys.number("SELECT count(*) FROM missing")
-        is_replaced = nodes is not None and self.mode is LoadMode.OVERWRITE
-        if missing and not is_replaced and self.committed.rows(node.table_key):
-            self.keys.run(
-                "CREATE OR REPLACE TEMP TABLE present AS SELECT c0 AS id FROM committed c SEMI JOIN missing ON c0 = id",
-                committed=self.committed.keys(node, ["id"]),
-            )
-            self.keys.run("DELETE FROM missing WHERE id IN (SELECT id FROM present)")
-            missing = self.keys.number("SELECT count(*) FROM missing")
+        for name in end.types:
+            if missing:
+                self._drop_present(end, self.catalog.nodes[name])
+                missing = self.keys.number("SELECT count(*) FROM missing")
         return missing
+
+    def _drop_present(self, end: EdgeEnd, node: NodeType) -> None:
+        """Remove from ``missing`` the committed nodes of a type, and all of a type whose ids are unknown."""
+        if node.table_key in self.violations.unidentified:
+            self.keys.run(f"DELETE FROM missing WHERE {is_of_type_sql(end, node.name, 'id')}")
+            return
+        is_replaced = node.table_key in self.keys.tables and self.mode is LoadMode.OVERWRITE
+        if is_replaced or not self.committed.rows(node.table_key):
+            return
+        own = reference_sql(end, node.name, "c0")
+        self.keys.run(
+            f"CREATE OR REPLACE TEMP TABLE present AS SELECT {own} AS id FROM committed c "
+            f"SEMI JOIN missing ON {own} = id",
+            committed=self.committed.keys(node, ["id"]),
+        )
+        self.keys.run("DELETE FROM missing WHERE id IN (SELECT id FROM present)")
 
     def _check_stranded(self, table: KeyTable, node: NodeType) -> None:
         """Report committed edges that stay and lose an endpoint."""
@@ -255,22 +290,22 @@ class GraphChecks:
         for edge in self.catalog.edges_of(node.name):
             if edge.table_key in self.keys.tables or not self.committed.rows(edge.table_key):
                 continue
-            for end, node_name in (("src", edge.source), ("dst", edge.target)):
-                if node_name == node.name:
+            for end in edge.ends:
+                if node.name in end.types:
                     self._check_ends(table, edge, end)
 
-    def _check_ends(self, nodes: KeyTable, edge: EdgeType, end: str) -> None:
+    def _check_ends(self, nodes: KeyTable, edge: EdgeType, end: EdgeEnd) -> None:
         self.keys.run(
             "CREATE OR REPLACE TEMP TABLE stranded AS SELECT c0 AS id, c1 AS node, address FROM committed c "
-            f"SEMI JOIN {nodes.vanished_name} v ON c.c1 = v.id",
-            committed=self.committed.keys(edge, ["id", end]),
+            f"SEMI JOIN {nodes.vanished_name} v ON c.c1 = {reference_sql(end, nodes.entity.name, 'v.id')}",
+            committed=self.committed.keys(edge, ["id", end.column]),
         )
         count = self.keys.number("SELECT count(*) FROM stranded")
         samples = self.keys.run(f"SELECT id, node FROM stranded ORDER BY address LIMIT {self.samples_max}")
         found = (endpoint_violation(edge, end, id_, node_id, is_stored=True) for id_, node_id in samples)
         if count:
             self.violations.advise(STRANDED_HINT)
-            self.violations.add_group((ViolationCode.ENDPOINT, edge.table_key, end), count, found)
+            self.violations.add_group((ViolationCode.ENDPOINT, edge.table_key, end.column), count, found)
 
     def _check_cardinality(self, table: KeyTable, edge: EdgeType) -> None:
         """Recount every source that the input touches, including sources whose edges are replaced or deleted."""
@@ -284,9 +319,11 @@ class GraphChecks:
                 self._count_committed(table, edge)
         elif has_minimum(edge) and self.committed.rows(edge.table_key):
             self._add_vacated(edge)
-        nodes = self.keys.tables.get(f"node:{edge.source}")
-        if nodes is not None and self.mode is LoadMode.OVERWRITE:
-            self.keys.run(f"DELETE FROM touched WHERE id IN (SELECT id FROM {nodes.vanished_name})")
+        for name in edge.source.types if self.mode is LoadMode.OVERWRITE else ():
+            nodes = self.keys.tables.get(f"node:{name}")
+            if nodes is not None:
+                gone = reference_sql(edge.source, name, "id")
+                self.keys.run(f"DELETE FROM touched WHERE id IN (SELECT {gone} FROM {nodes.vanished_name})")
         wrong = f"FROM touched WHERE {beyond_sql(edge, 'edges')}"
         count = self.keys.number(f"SELECT count(*) {wrong}")
         if count:

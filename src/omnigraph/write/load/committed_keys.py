@@ -9,6 +9,7 @@ import pyarrow as pa
 
 from omnigraph.history.state import ManifestState
 from omnigraph.rows.arrow_types import Entity
+from omnigraph.rows.ends.references import with_types
 from omnigraph.rows.validate import text_column
 from omnigraph.storage.tables.scan import scan
 from omnigraph.storage.tables.store import Store
@@ -33,7 +34,7 @@ class CommittedKeys:
         """Columns as canonical texts, named c0, c1 ..., with the row ``address``, which is also the storage order."""
         self.tables_read.add(entity.table_key)
         pin = self.state.tables[entity.table_key]
-        names = list(dict.fromkeys(columns))
+        names = with_types(entity, columns)
 
         def batches() -> Iterator[pa.RecordBatch]:
             for batch in scan(self.store, pin, names, with_address=True, ahead_bytes=limits.KEYS_AHEAD_BYTES):

@@ -8,12 +8,15 @@ from operator import attrgetter
 
 from omnigraph.history.plan import CommitInfo
 from omnigraph.manifest.reader import Capture
+from omnigraph.rows.ends.checks import check_named_types
 from omnigraph.rows.rejected.reasons import without_rows
 from omnigraph.rows.values import check_values
 from omnigraph.rows.violations import Violations
 from omnigraph.write import limits
 from omnigraph.write.attempt import CHECK, READ, WriteJob
+from omnigraph.write.committed_graph import CommittedGraph
 from omnigraph.write.context import WriteContext, WriteOptions
+from omnigraph.write.end_types import is_unresolved, resolve_types
 from omnigraph.write.guard import ChangeGuard
 from omnigraph.write.load.mode import LoadMode
 from omnigraph.write.load.outcome import Loaded
@@ -59,15 +62,25 @@ def load_rows(
 
         rest = _drained(buffered, stream)
         return load_bulk(context, incarnation, rest, mode, violations, info, options, finish, rejection)
+    # Nodes without a type are looked up in every attempt, because the graph decides about their type.
+    is_open = any(is_unresolved(typed) for _, typed in buffered)
     with context.profiler.step(CHECK):
-        deltas = gather(buffered, mode, violations)
+        deltas = [] if is_open else gather(buffered, mode, violations)
 
     last: PreparedLoad | None = None
 
     def prepare(capture: Capture) -> PreparedLoad:
-        nonlocal last
+        nonlocal last, deltas
         with context.profiler.step(CHECK) as step:
-            last = prepare_load(context.store, capture, deltas, mode, violations, guard)
+            found = violations
+            if is_open:
+                found = Violations()
+                found.absorb(violations)
+                committed = CommittedGraph(context.store, capture.state, set())
+                deltas = gather(
+                    resolve_types(buffered, committed, found, is_overwrite=mode is LoadMode.OVERWRITE), mode, found
+                )
+            last = prepare_load(context.store, capture, deltas, mode, found, guard)
             step.rows = sum(delta.rows.num_rows for delta in deltas)
         return last
 
@@ -104,14 +117,20 @@ def checked(
     embedding: RowEmbedding | None = None,
     *,
     is_partial: bool = False,
+    needs_types: bool = False,
 ) -> Iterator[SourcedRows]:
-    """Stream the rows with values checked and vectors filled in. Required values of partial rows are checked later."""
+    """Stream the rows with values checked and vectors filled in. Required values of partial rows are checked later.
+
+    ``needs_types``: nodes without their type are violations, because they cannot be looked up.
+    """
     count = 0
     with nullcontext() if embedding is None else embedding.filling(violations) as fill:
         for source, typed in rows:
             # The reader has reported what a hole stands for; omitted values are checked when rows are complete.
             later = typed.batch.schema.names if typed.has_holes or is_partial else ()
             check_values(typed.entity, typed.batch, typed.places(source), violations, later)
+            if needs_types:
+                check_named_types(typed, source, violations)
             count += typed.batch.num_rows
             # Rejected rows are left out first: no text is embedded for them.
             good = without_rows(typed, source, violations)

@@ -18,11 +18,12 @@ from omnigraph.compare.tables import rows_of
 from omnigraph.history.conflicts import ConflictKind, MergeConflict, Resolutions, Take
 from omnigraph.history.state import ManifestState
 from omnigraph.rows.arrow_types import Entity, stored_fields
-from omnigraph.rows.validate import TableDelta, Texts, check_delta, column_texts
+from omnigraph.rows.ends.references import reference, with_types
+from omnigraph.rows.validate import TableDelta, Texts, check_delta, column_texts, nodes_by_type
 from omnigraph.rows.violations import Violation, Violations
-from omnigraph.schema.catalog import EdgeType, NodeType
+from omnigraph.schema.catalog import EdgeEnd, EdgeType, NodeType
 from omnigraph.storage.tables.lance_table import open_table
-from omnigraph.write.committed_graph import CommittedGraph
+from omnigraph.write.committed_graph import CommittedGraph, edge_keys
 from omnigraph.write.merge.external import lost_nodes
 from omnigraph.write.merge.schema import judges_vacated
 from omnigraph.write.merge.settling import ROUNDS_MAX, check_rows, conflict_of, settle
@@ -67,11 +68,12 @@ class MergedGraph(CommittedGraph):
     def _committed_holders(self, entity: Entity, columns: Texts, wanted: set[Texts]) -> Iterable[tuple[Texts, str]]:
         pin = self.state.tables[entity.table_key]
         stored = stored_fields(entity, open_table(self.store, pin).schema)
-        if all(name in stored and stored[name].name == name for name in columns):
+        names = with_types(entity, columns)
+        if all(name in stored and stored[name].name == name for name in names):
             yield from CommittedGraph.holders(self, entity, columns, wanted)
             return
         # The filter of ``holders`` needs column names of the merged schema, which exist only once the merge is staged.
-        for batch in entity_batches(self.store, pin, entity, ["id", *columns]):
+        for batch in entity_batches(self.store, pin, entity, ["id", *names]):
             yield from _holding(entity, columns, pa.Table.from_batches([batch]), wanted)
 
     def vacated(self, edge: EdgeType, sources: Sequence[str]) -> set[str]:
@@ -79,9 +81,13 @@ class MergedGraph(CommittedGraph):
 
         A source without edges on a branch whose writes were checked is valid there, and not reported again.
         """
-        node = self.tables[f"node:{edge.source}"]
-        staying = set(CommittedGraph.existing_ids(self, node.pin.key, sources))
-        staying.update(node.merge.ids() if node.merge is not None else ())
+        staying: set[str] = set()
+        for name, nodes in nodes_by_type(edge.source, sources).items():
+            if name is not None:
+                table = self.tables[f"node:{name}"]
+                held = CommittedGraph.existing_ids(self, table.pin.key, list(nodes.values()))
+                held.update(table.merge.ids() if table.merge is not None else ())
+                staying.update(text for text, id_ in nodes.items() if id_ in held)
         found = staying & self._starts(self.sides.target, edge, sources)
         is_judged = judges_vacated(self.sides, edge)
         return found if is_judged else found & self._starts(self.sides.source, edge, sources)
@@ -99,19 +105,17 @@ class MergedGraph(CommittedGraph):
         Two exceptions come from resolutions: edges that were kept, and all edges at a node that was removed.
         """
         self.tables_read.add(edge.table_key)
-        node = self.tables[f"node:{edge.source if end == 'src' else edge.target}"].merge
-        alone = sorted(node.unwanted.intersection(ids)) if node is not None else []
+        alone = sorted(self._unwanted(edge.end(end)).intersection(ids))
         changes = self.sides.changes(edge.table_key, of_source=self.tables[edge.table_key].is_adopted)
-        names = ["id", "src", "dst"]
-        parts = [part.select(names) for part in (changes.inserted, changes.after, self._left(edge))]
-        found = pa.concat_tables([_plain(part) for part in parts])
+        parts = (changes.inserted, changes.after, self._left(edge))
+        found = pa.concat_tables([edge_keys(edge, part) for part in parts])
         found = found.filter(pc.is_in(found.column(end), value_set=pa.array(ids, pa.string())))
-        return pa.concat_tables([found, _plain(self.edges_at(edge, end, alone))]) if alone else found
+        return pa.concat_tables([found, self.edges_at(edge, end, alone)]) if alone else found
 
-
-def _plain(edges: pa.Table) -> pa.Table:
-    """The table without metadata, which differs between ways of reading."""
-    return pa.Table.from_arrays(edges.columns, ["id", "src", "dst"])
+    def _unwanted(self, end: EdgeEnd) -> set[str]:
+        """References to the nodes at an end that resolutions removed."""
+        merges = {name: self.tables[f"node:{name}"].merge for name in end.types}
+        return {reference(end, name, id_) for name, merge in merges.items() if merge for id_ in merge.unwanted}
 
 
 def _tuples(entity: Entity, columns: Texts, rows: pa.Table) -> set[Texts]:

@@ -267,8 +267,7 @@ def _neighbours(catalog: Catalog, keys: Iterable[str]) -> set[str]:
         if kind == "node":
             found.update(edge.table_key for edge in catalog.edges_of(name))
         elif name in catalog.edges:
-            edge = catalog.edges[name]
-            found.update((f"node:{edge.source}", f"node:{edge.target}"))
+            found.update(f"node:{node}" for node in catalog.edges[name].node_types)
     return found
 
 

@@ -8,11 +8,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from functools import reduce
+
+import pyarrow.compute as pc
 
 from omnigraph.compare.tables import table_changes
 from omnigraph.core.commit import CommitKind, GraphCommit, TableChange
 from omnigraph.core.tables import TablePin
 from omnigraph.rows.arrow_types import Entity
+from omnigraph.rows.ends.references import with_types
 from omnigraph.storage.tables.store import Store
 from omnigraph.write.merge.sides import GraphSides
 
@@ -74,5 +78,6 @@ def _changed(store: Store, entity: Entity, change: TableChange, ids: list[str], 
         for version in (change.before, change.after)
     )
     changes = table_changes(store, entity, before, after, ids)
-    updated: list[str] = changes.after.filter(changes.differs[name]).column("id").to_pylist()
+    differs = reduce(pc.or_, (changes.differs[part] for part in with_types(entity, [name])))
+    updated: list[str] = changes.after.filter(differs).column("id").to_pylist()
     return updated + list(changes.inserted.column("id").to_pylist())

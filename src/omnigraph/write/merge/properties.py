@@ -29,11 +29,25 @@ from omnigraph.history.conflicts import ConflictKind, MergeConflict, Resolution,
 from omnigraph.history.merge import decide_property
 from omnigraph.rows.arrow_types import Entity, result_type, table_schema
 from omnigraph.rows.compare import differs
+from omnigraph.rows.ends.references import type_columns
 from omnigraph.rows.json_values import Unfit, converter
 from omnigraph.rows.merge import combine, misfits
 from omnigraph.rows.results import result_rows
 from omnigraph.schema.merge_policies import POLICIES, PropertyOutcome
-from omnigraph.write.merge.images import BASE, SOURCE, TARGET, Changed, Sides, located, merged_schema, placed_column
+from omnigraph.write.merge.images import (
+    BASE,
+    SOURCE,
+    TARGET,
+    Changed,
+    Sides,
+    located,
+    merged_schema,
+    placed_column,
+    shown_nodes,
+    tagged_ends,
+    with_references,
+    without_references,
+)
 from omnigraph.write.property_policies import policy_of
 
 _NO_BASE = ", and the base value is ambiguous after a criss-cross merge"
@@ -52,15 +66,18 @@ def merge_properties(sides: Sides, source: Changed, target: Changed) -> MergedPr
     """Merge the same entities of both sides; row N of each is one entity."""
     conflicts: list[MergeConflict] = []
     columns: list[pa.Array] = []
+    source, target = (with_references(sides.entity, side) for side in (source, target))
+    tags = type_columns(sides.entity)
     changed = pa.array([False] * source.rows.num_rows, pa.bool_())
     for item in table_schema(sides.entity):
-        if item.name == "id":
-            columns.append(flat(source.rows, "id"))
+        if item.name == "id" or item.name in tags:
+            columns.append(flat(source.rows, item.name))
             continue
         column, is_changed = _Column(sides, item, source, target, conflicts).merged()
         columns.append(column)
         changed = pc.or_(changed, is_changed)
     rows = pa.Table.from_arrays(columns, schema=merged_schema(sides.entity)).filter(changed)
+    rows = without_references(sides.entity, rows)
     return MergedProperties(rows, located(target.rows.filter(changed)), conflicts)
 
 
@@ -195,9 +212,12 @@ class _Column:
         return pa.array(chosen, pa.uint64()), pa.concat_arrays([empty, *values])
 
     def _shown(self, column: pa.Array) -> pa.Array:
-        """Values as a conflict shows them: those of JSON as such."""
+        """Values as a conflict shows them: those of JSON as such, and the node at an end."""
+        end = next((end for end in tagged_ends(self.sides.entity) if end.column == self.field.name), None)
+        if end is not None:
+            return shown_nodes(end, column)
         prop = self.sides.entity.properties.get(self.field.name)
-        return column.cast(result_type(prop.type)) if prop is not None and prop.type.is_json else _shown(column)
+        return column.cast(result_type(prop.type)) if prop is not None and prop.type.is_json else _sized(column)
 
     def _value(self, resolution: Resolution, base: pa.Array, position: int, is_unsure: bool) -> pa.Array | None:
         """The value of a resolution; None if it has none, so that the conflict remains."""
@@ -251,6 +271,6 @@ def _put(column: pa.Array, positions: pa.Array, values: pa.Array) -> pa.Array:
     return pa.concat_arrays([column, values]).take(pa.array(places, pa.int64()))
 
 
-def _shown(column: pa.Array) -> pa.Array:
+def _sized(column: pa.Array) -> pa.Array:
     """Values of conflicts as shown: the size of a blob, else the value."""
     return pc.struct_field(column, "size") if pa.types.is_struct(column.type) else column

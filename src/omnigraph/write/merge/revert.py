@@ -22,6 +22,7 @@ from omnigraph.history.state import ManifestState
 from omnigraph.manifest.commit_log import Lineage
 from omnigraph.manifest.reader import Capture, Manifests
 from omnigraph.rows.cardinality import is_beyond
+from omnigraph.rows.ends.references import reference
 from omnigraph.schema.catalog import Catalog
 from omnigraph.storage.files import SegmentFiles, version_files
 from omnigraph.storage.tables.store import Store
@@ -153,9 +154,11 @@ def _is_mended(store: Store, conflict: MergeConflict, made: Capture) -> bool:
     edge = made.catalog.edges.get(conflict.type_name())
     if conflict.kind is not ConflictKind.CARDINALITY_VIOLATION or conflict.id is None or edge is None:
         return False
-    graph = CommittedGraph(store, made.state, set())
-    exists = graph.existing_ids(f"node:{edge.source}", [conflict.id])
-    return not exists or not is_beyond(edge, graph.edges_at(edge, "src", [conflict.id]).num_rows)
+    graph, source = CommittedGraph(store, made.state, set()), edge.source
+    nodes = [name for name in source.types if graph.existing_ids(f"node:{name}", [conflict.id])]
+    counts = [graph.edges_at(edge, "src", [reference(source, name, conflict.id)]).num_rows for name in nodes]
+    # The conflict names the id alone. Where several types have it, a node without edges may be another one.
+    return not any(is_beyond(edge, count) for count in counts if count or len(nodes) == 1)
 
 
 def _pins(state: ManifestState, keys: set[str]) -> list[TablePin]:

@@ -15,6 +15,7 @@ import pyarrow.compute as pc
 
 from omnigraph.history.conflicts import MergeConflict
 from omnigraph.rows.arrow_types import Entity
+from omnigraph.rows.ends.references import with_types
 from omnigraph.rows.validate import unique_columns
 from omnigraph.schema.catalog import EdgeType
 from omnigraph.storage.stage.staging import WrittenRows
@@ -115,7 +116,7 @@ class TableMerge:
 def key_columns(entity: Entity) -> list[str]:
     """The columns that constraints over several rows need: ids, endpoints, unique values."""
     ends = ("src", "dst") if isinstance(entity, EdgeType) else ()
-    return list(dict.fromkeys(("id", *ends, *(name for columns in unique_columns(entity) for name in columns))))
+    return with_types(entity, ("id", *ends, *(name for columns in unique_columns(entity) for name in columns)))
 
 
 def untouched(entity: Entity) -> TableMerge:

@@ -14,6 +14,7 @@ import pyarrow.compute as pc
 
 from omnigraph.compare.tables import compared, rows_of
 from omnigraph.core.tables import TablePin
+from omnigraph.rows.ends.references import reference, reference_texts
 from omnigraph.rows.violations import Violation, ViolationCode
 from omnigraph.schema.catalog import EdgeType
 from omnigraph.storage.tables.scan import find_ids
@@ -54,14 +55,13 @@ def keep_side(
         key = violation.table_key
         assert key is not None and violation.other_id is not None, "a constraint between two entities names both"
         if violation.code is ViolationCode.CARDINALITY:
-            starts.setdefault(key, set()).add(violation.other_id)
+            edge = sides.entity(key)
+            assert isinstance(edge, EdgeType) and violation.other_table is not None
+            name = violation.other_table.partition(":")[2]
+            starts.setdefault(key, set()).add(reference(edge.source, name, violation.other_id))
             continue
         assert violation.entity_id is not None
-        other = key
-        if violation.code is ViolationCode.ENDPOINT:
-            edge = sides.entity(key)
-            assert isinstance(edge, EdgeType)
-            other = f"node:{edge.source if violation.property == 'src' else edge.target}"
+        other = violation.other_table or key
         kept.setdefault(key, set()).add(violation.entity_id)
         kept.setdefault(other, set()).add(violation.other_id)
     for key, nodes in starts.items():
@@ -71,7 +71,7 @@ def keep_side(
 
 
 def _edges_from(sides: GraphSides, table: MergedTable, nodes: set[str]) -> set[str]:
-    """Every edge from one of the nodes, on either side or in the merged table."""
+    """Every edge from one of the nodes, given by reference, on either side or in the merged table."""
     edge = sides.entity(table.pin.key)
     assert isinstance(edge, EdgeType)
     found = {
@@ -84,7 +84,7 @@ def _edges_from(sides: GraphSides, table: MergedTable, nodes: set[str]) -> set[s
     }
     if table.merge is not None:
         keys = table.merge.keys()
-        ends = zip(keys.column("id").to_pylist(), keys.column("src").to_pylist(), strict=True)
+        ends = zip(keys.column("id").to_pylist(), reference_texts(edge.source, keys), strict=True)
         found.update(id_ for id_, source in ends if source in nodes)
     return found
 

@@ -21,7 +21,8 @@ from omnigraph.history.plan import WriteMode
 from omnigraph.manifest.reader import Capture
 from omnigraph.query import expressions as ir
 from omnigraph.rows.arrow_types import ID, Entity, table_schema
-from omnigraph.schema.catalog import EdgeType
+from omnigraph.rows.ends.references import is_of_type, with_types
+from omnigraph.schema.catalog import EdgeEnd, EdgeType
 from omnigraph.storage.index.indexes import IndexKind
 from omnigraph.storage.index.reads import known_indexes
 from omnigraph.storage.tables.filters import RowFilter
@@ -30,7 +31,7 @@ from omnigraph.storage.tables.scan import rows_with, scan
 from omnigraph.storage.tables.store import Store
 from omnigraph.write.guard import ChangeGuard
 from omnigraph.write.images import find_images, image_schema
-from omnigraph.write.mutate.evaluation import Evaluation, held_frame, own_frame
+from omnigraph.write.mutate.evaluation import Evaluation, held_frame, own_frame, shown_columns
 from omnigraph.write.mutate.filters import columns_of, own_columns, pushed
 from omnigraph.write.mutate.readable import Readable
 from omnigraph.write.type_tables import refuse_external
@@ -128,7 +129,7 @@ class CurrentGraph:
             return rows
         if isinstance(entity, EdgeType):
             # Edges are hidden with their ends, so the mutation is decided from these tables as well.
-            self.tables_read.update(f"node:{name}" for name in (entity.source, entity.target))
+            self.tables_read.update(f"node:{name}" for name in entity.node_types)
         newer = {key: pending_rows(table) for key, table in self.pending.items() if table.rows}
         return self.readable.rows(entity, rows, newer)
 
@@ -154,7 +155,7 @@ class CurrentGraph:
             return self._narrowed(entity, pin, predicate, push.filter, names)
         found: list[Row] = []
         for batch in scan(self.store, pin, table_schema(entity).names, push.filter, blobs_as_bytes=True):
-            frame = held_frame({name: batch.column(name) for name in names}, batch.num_rows)
+            frame = held_frame(shown_columns(entity, batch, names), batch.num_rows)
             found += batch.filter(pa.array(self.evaluation.mask(predicate, frame))).to_pylist()
         return found
 
@@ -164,7 +165,7 @@ class CurrentGraph:
         """Rows of a predicate that storage cannot decide: its columns are read first, then the rows that match."""
         found: list[Any] = []
         for batch in scan(self.store, pin, names or [ID], push, with_address=True):
-            frame = held_frame({name: batch.column(name) for name in names}, batch.num_rows)
+            frame = held_frame(shown_columns(entity, batch, names), batch.num_rows)
             mask = self.evaluation.mask(predicate, frame)
             found.append(batch.column("_rowaddr").to_numpy()[mask])
         addresses = np.concatenate(found) if found else np.zeros(0, np.uint64)
@@ -215,19 +216,28 @@ class CurrentGraph:
                 self._note(entity, committed)
         return found
 
-    def edges_at(self, edge: EdgeType, ends: list[str], nodes: set[str]) -> set[str]:
-        """Current edges at these nodes: those of the snapshot that are not hidden, and pending ones."""
+    def edges_at(self, edge: EdgeType, type_name: str, nodes: set[str]) -> set[str]:
+        """Current edges at these nodes of a type: those of the snapshot that are not hidden, and pending ones."""
         pending = self.pending.get(edge.table_key)
         pin = self.capture.state.tables[edge.table_key]
         self.tables_read.add(edge.table_key)
+        ends = [end for end in edge.ends if type_name in end.types]
         found: set[str] = set()
         for end in ends:
-            for batch in rows_with(self.store, pin, end, sorted(nodes), [ID]):
-                found.update(batch.column(ID).to_pylist())
+            for batch in rows_with(self.store, pin, end.column, sorted(nodes), with_types(edge, [ID, end.column])):
+                found.update(batch.column(ID).filter(is_of_type(end, type_name, batch)).to_pylist())
         if pending is not None:
             found = {id_ for id_ in found if not pending.hides(id_)}
-            found.update(id_ for id_, row in pending.rows.items() if any(row[end] in nodes for end in ends))
+            found.update(
+                id_
+                for id_, row in pending.rows.items()
+                if any(row[end.column] in nodes and end.type_of(_tag(end, row)) == type_name for end in ends)
+            )
         return found
+
+
+def _tag(end: EdgeEnd, row: Row) -> str | None:
+    return None if end.type_column is None else row[end.type_column]
 
 
 def pending_rows(pending: Pending) -> pa.Table:

@@ -23,6 +23,7 @@ from omnigraph.exec.tables import Rows, TableView
 from omnigraph.query import expressions as ir
 from omnigraph.query.ir import TARGET, AssignmentIR
 from omnigraph.rows.arrow_types import Entity, table_schema
+from omnigraph.rows.ends.references import shown_batch
 from omnigraph.rows.violations import Violation, ViolationCode, Violations, shown
 from omnigraph.storage.index.indexes import Coverage
 from omnigraph.storage.index.text_index import TextIndex
@@ -94,9 +95,15 @@ def own_frame(entity: Entity, rows: Sequence[Row], expressions: Iterable[ir.Expr
     """A frame over rows in memory with the columns that expressions read."""
     schema = table_schema(entity)
     names = dict.fromkeys(name for expression in expressions for name in own_columns(expression))
-    return held_frame(
-        {name: pa.array([row[name] for row in rows], schema.field(name).type) for name in names}, len(rows)
-    )
+    columns = {name: pa.array([row[name] for row in rows], schema.field(name).type) for name in names}
+    held = pa.RecordBatch.from_arrays(list(columns.values()), names=list(columns))
+    return held_frame(shown_columns(entity, held, names), len(rows))
+
+
+def shown_columns(entity: Entity, batch: pa.RecordBatch, names: Iterable[str]) -> dict[str, pa.Array]:
+    """Columns of rows as expressions read them: with names of node types in place of tags."""
+    shown = shown_batch(entity, batch)
+    return {name: shown.column(name) for name in names}
 
 
 def held_frame(columns: Mapping[str, pa.Array], length: int) -> Frame:

@@ -16,6 +16,7 @@ from omnigraph.query import expressions as ir
 from omnigraph.query.ir import TARGET
 from omnigraph.query.variables import walk
 from omnigraph.rows.arrow_types import ID, Entity, table_schema
+from omnigraph.rows.ends.references import type_columns
 from omnigraph.storage.tables.filters import AllOf, AnyOf, Comparison, Membership, Missing, Not, RowFilter, Substring
 
 _AT_END = {BinaryOperator.CONTAINS: False, BinaryOperator.ENDS_WITH: True}
@@ -85,6 +86,9 @@ def _pushed(entity: Entity, predicate: ir.Expr) -> Pushed:
 
 def _compared(entity: Entity, predicate: ir.Expr) -> RowFilter | None:
     schema = table_schema(entity)
+    if not set(type_columns(entity)).isdisjoint(own_columns(predicate)):
+        # Tables have tags in place of the names of node types.
+        return None
     match predicate:
         case ir.Compare(operator, left, ir.Constant(value=value)) if value is not None:
             column = _column(left)

@@ -39,6 +39,7 @@ from omnigraph.query.ir import (
 )
 from omnigraph.query.operation import types_read
 from omnigraph.rows.arrow_types import ID, Entity, column_type, result_type, table_schema
+from omnigraph.rows.ends.references import end_of, key_text_of_end, type_columns
 from omnigraph.rows.keys import key_id, key_text, key_type
 from omnigraph.rows.violations import Violation, ViolationCode, Violations, shown
 from omnigraph.schema.catalog import Catalog, EdgeType, NodeType
@@ -47,6 +48,7 @@ from omnigraph.write.attempt import CHECK, READ
 from omnigraph.write.guard import ChangeGuard
 from omnigraph.write.mutate.checked import PreparedMutation, check
 from omnigraph.write.mutate.current import CurrentGraph, Row
+from omnigraph.write.mutate.ends import assigned_ends, end_tags
 from omnigraph.write.mutate.evaluation import own_frame
 from omnigraph.write.mutate.filters import own_columns
 from omnigraph.write.mutate.given import ALONE, Given
@@ -157,8 +159,7 @@ class _Run:
                 case InsertNode():
                     rows = self._insert(entity, statement.assignments, given, keeps=statement.keeps)
                 case InsertEdge():
-                    ends = (("src", statement.source), ("dst", statement.target))
-                    assigned = tuple(AssignmentIR(name, value, ir.TEXT) for name, value in ends)
+                    assigned = assigned_ends(entity, statement)
                     rows = self._insert(entity, (*assigned, *statement.assignments), given, keeps=statement.keeps)
                 case UpdateNodes() | UpdateEdges():
                     rows = self._update(entity, statement, given)
@@ -174,9 +175,13 @@ class _Run:
             raise violation_error(self.violations)
 
     def _insert(self, entity: Entity, assignments: tuple[AssignmentIR, ...], given: Given, *, keeps: bool) -> list[Row]:
-        of_key = tuple(item for item in assignments if not keeps or item.property in (*entity.key, "src", "dst"))
+        fixed = (*entity.key, "src", "dst", *type_columns(entity))
+        of_key = tuple(item for item in assignments if not keeps or item.property in fixed)
         values = self._values(entity, of_key, given.frame(), [None] * given.length)
         self._refuse()
+        if isinstance(entity, EdgeType):
+            values |= end_tags(self.graph, entity, values, self.violations)
+            self._refuse()
         rows: list[Row] = []
         for place in range(given.length):
             row: Row = dict.fromkeys(table_schema(entity).names)
@@ -218,7 +223,7 @@ class _Run:
         return list(written.values())
 
     def _key_of(self, entity: Entity, row: Row) -> str:
-        texts = [key_text(row[name], key_type(entity, name)) for name in entity.key]
+        texts = [self._key_text(entity, name, row) for name in entity.key]
         known = [text for text in texts if text is not None]
         if len(known) < len(texts):
             missing = entity.key[texts.index(None)]
@@ -227,6 +232,13 @@ class _Run:
             violations.add(Violation(ViolationCode.KEY, message, entity.table_key, None, missing))
             raise violation_error(violations)
         return key_id(known)
+
+    @staticmethod
+    def _key_text(entity: Entity, name: str, row: Row) -> str | None:
+        end = end_of(entity, name)
+        if end is None or row[name] is None:
+            return key_text(row[name], key_type(entity, name))
+        return key_text_of_end(end, None if end.type_column is None else row[end.type_column], row[name])
 
     def _update(self, entity: Entity, statement: UpdateNodes | UpdateEdges, given: Given) -> list[Row]:
         assignments = statement.assignments
@@ -299,8 +311,7 @@ class _Run:
             table.remove(id_)
         if isinstance(entity, NodeType):
             for edge in self.graph.capture.catalog.edges_of(entity.name):
-                ends = [end for end, name in (("src", edge.source), ("dst", edge.target)) if name == entity.name]
-                self._remove_edges(edge, self.graph.edges_at(edge, ends, set(rows)))
+                self._remove_edges(edge, self.graph.edges_at(edge, entity.name, set(rows)))
         return list(rows.values())
 
     def _remove_edges(self, edge: EdgeType, ids: set[str]) -> None:

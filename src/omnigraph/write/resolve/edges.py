@@ -19,6 +19,7 @@ from omnigraph.core.tables import TablePin
 from omnigraph.exec.resolve.clusters import clusters_of
 from omnigraph.exec.resolve.rules import Loops, Parallels, ResolveRules
 from omnigraph.rows.arrow_types import DST, ID, SRC
+from omnigraph.rows.ends.references import is_of_type
 from omnigraph.rows.keys import derived_ids
 from omnigraph.rows.validate import text_column, unique_columns
 from omnigraph.schema.catalog import Catalog, EdgeType, NodeType
@@ -58,21 +59,25 @@ class EdgeMover:
 
     def move(self, edge: EdgeType, node: NodeType, survivors: Mapping[str, str], folding: Folding) -> MovedEdges:
         """The edges of a type whose ends are folded into ``survivors``."""
-        ends = [end for end, name in zip(_ENDS, (edge.source, edge.target), strict=True) if name == node.name]
-        rows = self._at(edge, ends, {*survivors, *survivors.values()})
+        ends = [end for end in edge.ends if node.name in end.types]
+        rows = self._at(edge, [end.column for end in ends], {*survivors, *survivors.values()})
         before = {end: flat(rows, end) for end in _ENDS}
-        after = {end: _mapped(before[end], survivors) if end in ends else before[end] for end in _ENDS}
+        # An end may have nodes of other types with the same ids.
+        own = {end.column: is_of_type(end, node.name, rows) for end in ends}
+        mapped = {end: pc.if_else(mask, _mapped(before[end], survivors), before[end]) for end, mask in own.items()}
+        after = {**before, **mapped}
         changed = pc.or_(*(pc.not_equal(before[end], after[end]) for end in _ENDS))
         is_moved = changed.to_numpy(zero_copy_only=False)
         moved = _with(rows, after)
-        is_loop = self._new_loops(edge, before, after) & is_moved
+        is_loop = self._new_loops(own, before, after) & is_moved
         is_dropped = is_loop & (self.rules.self_loops is Loops.DROP)
         same = self._same(edge, moved, is_moved & ~is_dropped, ~is_dropped)
         groups = [group for group in same if any(is_moved[place] for place in group)]
         folded = folding.fold(moved, groups, preferred=~is_moved)
         refused = _refused(edge, moved, groups, folded)
-        if edge.source == node.name:
-            refused |= self._beyond(edge, moved, is_dropped, groups, set(survivors.values()))
+        if SRC in own:
+            is_other = ~own[SRC].to_numpy(zero_copy_only=False)
+            refused |= self._beyond(edge, moved, is_dropped | is_other, groups, set(survivors.values()))
         result = self._identified(edge, folded.rows)
         old = set(flat(rows, ID).filter(pa.array(is_dropped)).to_pylist())
         old |= {rows.column(ID)[place].as_py() for group in groups for place in group}
@@ -93,10 +98,17 @@ class EdgeMover:
         rows = read_changes(self.store, edge, pin, pieces)
         return rows.sort_by(ID) if rows.num_rows else changes_schema(edge).empty_table()
 
-    def _new_loops(self, edge: EdgeType, before: Mapping[str, pa.Array], after: Mapping[str, pa.Array]) -> np.ndarray:
-        if not edge.is_homogeneous:
+    def _new_loops(
+        self,
+        own: Mapping[str, pa.BooleanArray],
+        before: Mapping[str, pa.Array],
+        after: Mapping[str, pa.Array],
+    ) -> np.ndarray:
+        """Edges that lead to their own source after the move; ``own`` are the ends that are of the folded type."""
+        if len(own) < len(_ENDS):
             return np.zeros(len(before[SRC]), bool)
         is_loop = pc.and_not(pc.equal(after[SRC], after[DST]), pc.equal(before[SRC], before[DST]))
+        is_loop = pc.and_(is_loop, pc.and_(*own.values()))
         found: np.ndarray = is_loop.to_numpy(zero_copy_only=False)
         return found
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
+from omnigraph.core.tables import TablePin
 from omnigraph.errors import MigrationRefused
 from omnigraph.history.plan import CommitInfo, PublishPlan, TableWrite, WriteMode
 from omnigraph.lang.pg_parser import parse_schema
@@ -18,19 +19,20 @@ from omnigraph.manifest.reader import Capture
 from omnigraph.manifest.schemas import store_schema
 from omnigraph.rows.arrow_types import Entity, table_schema
 from omnigraph.rows.violations import Violations
-from omnigraph.schema.catalog import Catalog
+from omnigraph.schema.catalog import Catalog, EdgeType
 from omnigraph.schema.compile import accept
 from omnigraph.schema.ir import SchemaIR
 from omnigraph.schema.json_form import digest
 from omnigraph.schema.migrate import plan as plan_migration
 from omnigraph.schema.migration import MigrationPlan
-from omnigraph.schema.steps import UnsupportedChange
+from omnigraph.schema.steps import ChangeEnds, UnsupportedChange
 from omnigraph.storage.stage import staging
 from omnigraph.storage.tables.store import Store
 from omnigraph.write.context import WriteOptions
 from omnigraph.write.external.reseal import Resealed, reseal
 from omnigraph.write.external.sealing import store_seals
 from omnigraph.write.schema.checks import check_entities
+from omnigraph.write.schema.ends import loses_pairs, lost_edges, without_edges
 from omnigraph.write.staging import plan_writes
 from omnigraph.write.type_tables import TypeChange, align_columns, table_id, type_changes
 from omnigraph.write.violations import violation_error
@@ -97,6 +99,9 @@ class PreparedSchema:
             return
         sealed = self.seals.get(after.table_key)
         version = None if pin.is_external else align_columns(self.store, pin, after)
+        removed = self._lost_edges(capture, pin, before, after)
+        if removed:
+            version = without_edges(self.store, pin, version, removed)
         if before.table_key != after.table_key:
             yield TableWrite(pin.key, pin.location, WriteMode.ALTER, None, 0), None
         elif version is None and sealed is None:
@@ -105,7 +110,15 @@ class PreparedSchema:
             yield sealed.write(WriteMode.ALTER), None
             return
         number = pin.lance_version if version is None else version.version
-        yield TableWrite(after.table_key, pin.location, WriteMode.ALTER, number, pin.rows), version
+        rows = pin.rows - len(removed)
+        yield TableWrite(after.table_key, pin.location, WriteMode.ALTER, number, rows, deleted=len(removed)), version
+
+    def _lost_edges(self, capture: Capture, pin: TablePin, before: Entity, after: Entity) -> set[int]:
+        catalogs = (capture.catalog, Catalog(self.schema))
+        if not isinstance(before, EdgeType) or not isinstance(after, EdgeType) or not pin.rows:
+            return set()
+        lost = loses_pairs(before, after, catalogs)
+        return lost_edges(self.store, pin, before, after, catalogs) if lost else set()
 
     def _created(self, entity: Entity) -> Staged:
         sealed = self.seals.get(entity.table_key)
@@ -129,7 +142,8 @@ def prepare_schema(store: Store, capture: Capture, source: Source, *, allow_data
         if change.before and change.after
     }
     violations = Violations()
-    reads = check_entities(store, catalog, pins, migration.steps, violations)
+    demands = [step for step in migration.steps if not isinstance(step, ChangeEnds)]
+    reads = check_entities(store, catalog, pins, demands, violations)
     if violations.total:
         raise violation_error(violations, stored=True)
     resealed, sealed_reads, remarks = reseal(store, catalog, replace(capture.state, tables=pins), changes)

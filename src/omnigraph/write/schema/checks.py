@@ -16,6 +16,8 @@ import pyarrow.compute as pc
 from omnigraph.core.tables import TablePin
 from omnigraph.rows.arrow_types import DST, ID, SRC, Entity, table_schema
 from omnigraph.rows.cardinality import cardinality_violation
+from omnigraph.rows.ends.references import references, shown_types, tags_of, with_types
+from omnigraph.rows.ends.violations import pair_violation
 from omnigraph.rows.validate import text_column, unique_columns, unique_violation
 from omnigraph.rows.values import check_values
 from omnigraph.rows.violations import Violation, ViolationCode, Violations
@@ -25,6 +27,7 @@ from omnigraph.schema.steps import (
     AddConstraint,
     AddProperty,
     ChangeCardinality,
+    ChangeEnds,
     ChangeEnum,
     ChangeNullability,
     Safety,
@@ -68,10 +71,12 @@ def check_demands(entity: Entity, demands: Sequence[Step], batches: Batches, vio
 
 def _is_about(step: Step, entity: Entity) -> bool:
     """True if a step has requirements for the entities of a type."""
-    if step.safety is not Safety.NEEDS_DATA_CHECK:
+    if step.safety is not Safety.NEEDS_DATA_CHECK and not isinstance(step, ChangeEnds):
         return False
     kind = TypeKind.EDGE if isinstance(entity, EdgeType) else TypeKind.NODE
     match step:
+        case ChangeEnds(type_name=name, dropped=dropped):
+            return (kind, entity.name) == (TypeKind.EDGE, name) and bool(dropped)
         case ChangeCardinality(type_name=name):
             return (kind, entity.name) == (TypeKind.EDGE, name)
         case (
@@ -103,6 +108,8 @@ class _Check:
                     names.add(name)
                 case ChangeCardinality():
                     self._check_cardinality()
+                case ChangeEnds():
+                    self._check_ends()
                 case AddConstraint(constraint=UniqueConstraint() as unique):
                     self._check_unique(unique)
                 case AddConstraint(constraint=RangeConstraint(property=name) | CheckConstraint(property=name)):
@@ -123,7 +130,7 @@ class _Check:
             pa.Table.from_arrays(
                 [batch.column(ID), *(text_column(self.after, column, batch) for column in columns)], [ID, *texts]
             )
-            for batch in self.batches(list(dict.fromkeys((ID, *columns))))
+            for batch in self.batches(with_types(self.after, (ID, *columns)))
         ]
         rows = pa.concat_tables(parts).drop_null()
         groups = rows.group_by(texts).aggregate([(ID, "count"), (ID, "min"), (ID, "max")])
@@ -139,10 +146,22 @@ class _Check:
         count = pc.sum(shared.column(f"{ID}_count")).as_py() - shared.num_rows
         self.violations.add_group((ViolationCode.UNIQUE, self.after.table_key, columns[0]), count, each())
 
+    def _check_ends(self) -> None:
+        """Edges between types that the edge type does not connect any more."""
+        edge = self.after
+        assert isinstance(edge, EdgeType)
+        for batch in self.batches(with_types(edge, [ID, SRC, DST])):
+            types = (shown_types(end, tags_of(end, batch)).to_pylist() for end in edge.ends)
+            for id_, *pair in zip(batch.column(ID).to_pylist(), *types, strict=True):
+                source, target = pair
+                if (source, target) not in edge.pairs:
+                    self.violations.add(pair_violation(edge, id_, (source, target)))
+
     def _check_cardinality(self) -> None:
         edge = self.after
         assert isinstance(edge, EdgeType)
-        sources = pa.chunked_array([batch.column(SRC) for batch in self.batches([ID, SRC, DST])], pa.string())
+        names = with_types(edge, [ID, SRC, DST])
+        sources = pa.chunked_array([references(edge.source, batch) for batch in self.batches(names)], pa.string())
         counted = pc.value_counts(sources)
         edges = counted.field("counts")
         is_wrong = pc.less(edges, edge.ir.card_min)

@@ -14,8 +14,10 @@ import pyarrow.compute as pc
 from omnigraph.core.tables import TablePin
 from omnigraph.history.state import ManifestState
 from omnigraph.rows.arrow_types import DST, ID, SRC, Entity
-from omnigraph.rows.keys import tuple_texts
+from omnigraph.rows.ends.references import reference_sql, with_types
+from omnigraph.rows.keys import derived_ids
 from omnigraph.schema.catalog import Catalog, EdgeType
+from omnigraph.storage.tables.scan import scan
 from omnigraph.storage.tables.store import Store
 from omnigraph.write.load.committed_keys import CommittedKeys
 from omnigraph.write.load.keys import KeyDatabase, open_keys
@@ -38,31 +40,35 @@ def unsound(store: Store, catalog: Catalog, state: ManifestState) -> Iterator[tu
         nodes = {name: f"nodes_{number}" for number, name in enumerate(catalog.nodes)}
         for name, node in catalog.nodes.items():
             yield from take(node, nodes[name], ["id"])
-            yield from _misnamed(committed, node)
+            yield from _misnamed(store, state.tables[node.table_key], node)
         for edge in catalog.edges.values():
             yield from take(edge, "edges", ["id", SRC, DST])
             yield from _loose(keys, edge, state.tables[edge.table_key], nodes)
-            yield from _misnamed(committed, edge)
+            yield from _misnamed(store, state.tables[edge.table_key], edge)
 
 
-def _misnamed(committed: CommittedKeys, entity: Entity) -> Iterator[tuple[TablePin, str]]:
+def _misnamed(store: Store, pin: TablePin, entity: Entity) -> Iterator[tuple[TablePin, str]]:
     """Report ids that their key does not give."""
     count, first = 0, None
-    for batch in committed.keys(entity, [ID, *entity.key]).batches() if entity.key else ():
-        ids, *texts = batch.columns[:-1]
-        wrong = ids.filter(pc.fill_null(pc.not_equal(ids, tuple_texts(texts)), True))
+    for batch in scan(store, pin, with_types(entity, [ID, *entity.key])) if entity.key else ():
+        ids = batch.column(ID)
+        wrong = ids.filter(pc.fill_null(pc.not_equal(ids, derived_ids(entity, batch)), True))
         count += len(wrong)
         first = wrong[0].as_py() if first is None and len(wrong) else first
     if count:
         what = f"has {count:,} ids of {entity.name} that differ from their key, such as {first!r}"
-        yield committed.state.tables[entity.table_key], what
+        yield pin, what
 
 
 def _loose(keys: KeyDatabase, edge: EdgeType, pin: TablePin, nodes: dict[str, str]) -> Iterator[tuple[TablePin, str]]:
     """Report edges with a missing endpoint."""
-    for end, column, node in ((SRC, "c1", edge.source), (DST, "c2", edge.target)):
-        loose = f"(SELECT e.c0 FROM edges e ANTI JOIN {nodes[node]} n ON e.{column} = n.c0) t(id)"
-        yield from _report(keys, pin, loose, f"edges {edge.name} with a missing {end} node")
+    for end, column in zip(edge.ends, ("c1", "c2"), strict=True):
+        joins = "".join(
+            f" ANTI JOIN {nodes[name]} n{number} ON e.{column} = {reference_sql(end, name, f'n{number}.c0')}"
+            for number, name in enumerate(end.types)
+        )
+        loose = f"(SELECT e.c0 FROM edges e{joins}) t(id)"
+        yield from _report(keys, pin, loose, f"edges {edge.name} with a missing {end.column} node")
 
 
 def _report(keys: KeyDatabase, pin: TablePin, found: str, what: str) -> Iterator[tuple[TablePin, str]]:

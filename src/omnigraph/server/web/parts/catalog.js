@@ -17,4 +17,4 @@ export const nodeNames = (catalog) => catalog.nodes.map((/** @type {any} */ type
 export const colourOfType = (catalog, name) => COLOURS[Math.max(0, nodeNames(catalog).indexOf(name)) % COLOURS.length];
 
 /** The mark of a type beside its name. @param {{catalog: any, type: any}} props */
-export const TypeDot = ({ catalog, type }) => html`<span class=${`dot ${type.kind}`} style=${{ background: colourOfType(catalog, type.kind === "edge" ? type.source : type.name) }}></span>`;
+export const TypeDot = ({ catalog, type }) => html`<span class=${`dot ${type.kind}`} style=${{ background: colourOfType(catalog, type.kind === "edge" ? type.ends[0].source : type.name) }}></span>`;

@@ -8,6 +8,9 @@ const SIGNS = /** @type {Record<string, [string, string, string]>} */ ({ insert:
 const PAGE = 100;
 const OPEN_BELOW = 60;
 
+/** The node at an end of an edge: an id, or a type and an id where edges have ends of several types. @param {any} end */
+const endText = (end) => (typeof end === "object" ? `${end.type}:${end.id}` : end);
+
 /** @param {{change: any, onPick?: (change: any) => void}} props */
 function Change({ change, onPick }) {
   const [sign, colour, word] = SIGNS[change.op];
@@ -15,7 +18,7 @@ function Change({ change, onPick }) {
   const ends = side.endpoints;
   const differs = (/** @type {string} */ name) => text(change.before.properties[name]) !== text(change.after.properties[name]);
   const cells = change.op === "update" ? (change.changed ?? Object.keys(side.properties).filter(differs)) : [];
-  const name = ends ? html`${ends.from} → ${ends.to}` : change.id;
+  const name = ends ? html`${endText(ends.from)} → ${endText(ends.to)}` : change.id;
   return html`<li>
     <span class=${`sign ${colour}`} title=${word}>${sign}<span class="hidden">${word}</span></span>
     ${onPick ? html`<button class="pick-change" onClick=${() => onPick(change)}>${name}</button>` : html`<span>${name}</span>`}

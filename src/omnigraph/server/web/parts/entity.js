@@ -26,7 +26,7 @@ function Neighbours({ catalog, type, id }) {
           .filter((/** @type {any} */ item) => Number(item.total) > 0)
           .map((/** @type {any} */ item) => {
             const isOut = item.direction === "out";
-            const ends = value.edges.filter((/** @type {any} */ edge) => edge.type === item.type && (isOut ? edge.source : edge.target).id === id);
+            const ends = value.edges.filter((/** @type {any} */ edge) => edge.type === item.type && (isOut ? edge.source : edge.target).type === type && (isOut ? edge.source : edge.target).id === id);
             return html`<details open>
               <summary>${isOut ? "" : "← "}<strong>${item.type}</strong>${isOut ? " →" : ""} <span class="quiet">${count(item.total)}${Number(item.shown) < Number(item.total) ? `, ${count(item.shown)} shown` : ""}</span></summary>
               <div class="pills">${ends.map((/** @type {any} */ edge) => {

@@ -11,6 +11,9 @@ const MARGIN = 26;
 /** @typedef {{name: string, x: number, y: number, wide: number}} Box */
 /** @typedef {{name: string, path: string, x: number, y: number}} Line */
 
+/** The pairs of node types that each edge type connects. @type {(catalog: any) => {name: string, source: string, target: string}[]} */
+const pairsOf = (catalog) => catalog.edges.flatMap((/** @type {any} */ type) => type.ends.map((/** @type {any} */ ends) => ({ name: type.name, ...ends })));
+
 /** Push overlapping boxes apart, along the axis where less is needed. @type {(boxes: Box[]) => void} */
 function separate(boxes) {
   for (let round = 0; round < ROUNDS; round++) {
@@ -43,7 +46,7 @@ export function placed(catalog, width) {
     return { key: type.name, x: far * Math.cos(angle), y: far * Math.sin(angle), edges: [] };
   });
   const byName = new Map(nodes.map((/** @type {any} */ node) => [node.key, node]));
-  settle(nodes, catalog.edges.map((/** @type {any} */ type) => ({ source: byName.get(type.source), target: byName.get(type.target) })));
+  settle(nodes, pairsOf(catalog).map((pair) => ({ source: byName.get(pair.source), target: byName.get(pair.target) })));
   /** @type {Box[]} */
   const boxes = catalog.nodes.map((/** @type {any} */ type, /** @type {number} */ i) => ({ name: type.name, x: nodes[i].x, y: nodes[i].y, wide: Math.min(width - 20, Math.max(104, type.name.length * CHAR + 46)) }));
   const spread = (/** @type {"x" | "y"} */ axis) => Math.max(...boxes.map((box) => box[axis])) - Math.min(...boxes.map((box) => box[axis])) || 1;
@@ -68,11 +71,11 @@ function border(box, dx, dy, gap) {
   return [box.x + dx * reach, box.y + dy * reach];
 }
 
-/** The lines of all edge types; parallel ones are bent apart, and those to their own box are loops. @type {(catalog: any, boxes: Map<string, Box>) => Line[]} */
+/** The lines of all edge types, one for each pair that a type connects; parallel ones are bent apart, and those to their own box are loops. @type {(catalog: any, boxes: Map<string, Box>) => Line[]} */
 export function lines(catalog, boxes) {
   /** @type {Map<string, number>} */
   const seen = new Map();
-  return catalog.edges.flatMap((/** @type {any} */ type) => {
+  return pairsOf(catalog).flatMap((type) => {
     const [from, to] = [boxes.get(type.source), boxes.get(type.target)];
     if (!from || !to) return [];
     const pair = [type.source, type.target].sort().join("\n");

@@ -24,18 +24,21 @@ reference but no node: a dangling edge.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import IntEnum
 from functools import partial
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from omnigraph.core.tables import TablePin
 from omnigraph.rows.arrow_types import ID, Entity
+from omnigraph.rows.ends.references import end_of, is_of_type, node_references, with_types
 from omnigraph.rows.keys import tuple_texts
 from omnigraph.rows.validate import text_column
+from omnigraph.schema.catalog import EdgeEnd
 from omnigraph.spark.cluster import limits
 from omnigraph.spark.cluster.python_workers import mapped
 from omnigraph.storage.tables.scan import fragment_rows, scan
@@ -76,6 +79,21 @@ class Emission:
     space: int
     role: int
     columns: tuple[str, ...]
+    of_type: str | None = None
+    """Of an end of edges: only the nodes of one type, by their ids."""
+    at_end: tuple[EdgeEnd, str] | None = None
+    """Of ids of nodes of a type: their references at an end of edges."""
+
+    def keys(self, entity: Entity, batch: pa.RecordBatch, texts: Mapping[str, pa.Array]) -> pa.Array:
+        """The keys of rows, null where a row makes no fact."""
+        if self.of_type is not None:
+            end = end_of(entity, self.columns[0])
+            assert end is not None, "only an end has nodes of a type"
+            ids = batch.column(end.column)
+            return pc.if_else(is_of_type(end, self.of_type, batch), ids, pa.scalar(None, ids.type))
+        if self.at_end is not None:
+            return node_references(*self.at_end, batch.column(self.columns[0]))
+        return tuple_texts([texts[column] for column in self.columns])
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,14 +176,14 @@ def _read(store: Store, scans: Sequence[KeyScan]) -> Iterator[pa.RecordBatch]:
 def emitted(store: Store, wanted: KeyScan) -> Iterator[tuple[Emission, pa.RecordBatch]]:
     """The facts of a scan by emission, with the columns ``key``, ``row`` and ``id``."""
     columns = dict.fromkeys(column for emission in wanted.emissions for column in emission.columns)
-    names = [*columns] if not wanted.with_ids else list(dict.fromkeys([*columns, ID]))
+    names = with_types(wanted.entity, [*columns] if not wanted.with_ids else [*columns, ID])
     for batch in scan(store, wanted.pin, names, with_address=True, fragments=wanted.fragments):
         # Spark has no unsigned integers. The cast is checked: it fails, rather than wraps, from fragment 2 ** 31 on.
         rows = batch.column("_rowaddr").cast(pa.int64())
         ids = batch.column(ID) if wanted.with_ids else pa.nulls(batch.num_rows, pa.utf8())
         texts = {column: text_column(wanted.entity, column, batch) for column in columns}
         for emission in wanted.emissions:
-            keys = tuple_texts([texts[column] for column in emission.columns])
+            keys = emission.keys(wanted.entity, batch, texts)
             made = pa.RecordBatch.from_arrays([keys, rows, ids], names=["key", "row", "id"])
             # A null in a key makes no fact: null is unequal to everything, so it can break no constraint.
             yield emission, made.filter(keys.is_valid()) if keys.null_count else made

@@ -15,6 +15,7 @@ from omnigraph.core.scalars import Scalar
 from omnigraph.rows.arrow_casts import cast_column
 from omnigraph.rows.arrow_types import DST, ID, SRC, Entity
 from omnigraph.rows.casting.problems import WrongColumn, WrongValue
+from omnigraph.rows.ends.references import type_columns
 from omnigraph.rows.id_columns import id_column
 from omnigraph.rows.json_records import unfit_message
 from omnigraph.rows.omissions import Omissions
@@ -41,7 +42,7 @@ def check_frame(entity: Entity, columns: Mapping[str, DataType], omissions: Omis
         )
     )
     for name, kind in types.items():
-        is_end = name in (ID, SRC, DST)
+        is_end = name in (ID, SRC, DST, *type_columns(entity))
         if name not in entity.properties and not is_end:
             continue
         type_ = _TEXT if is_end else entity.properties[name].type

@@ -15,6 +15,7 @@ import pyarrow as pa
 from omnigraph.engine.load.run import LoadJob
 from omnigraph.manifest.queue import Published
 from omnigraph.rows.arrow_types import DST, ID, SRC, Entity
+from omnigraph.rows.ends.references import with_types
 from omnigraph.rows.typed_rows import TypedRows
 from omnigraph.rows.validate import unique_columns
 from omnigraph.rows.violations import Place
@@ -101,4 +102,4 @@ def _keys(whole: LoadInput, table: InputTable, source: int) -> Iterator[Piece]:
 def _key_columns(entity: Entity) -> list[str]:
     ends = (SRC, DST) if isinstance(entity, EdgeType) else ()
     unique = (column for columns in unique_columns(entity) for column in columns)
-    return list(dict.fromkeys([ID, *ends, *unique]))
+    return with_types(entity, [ID, *ends, *unique])

@@ -15,8 +15,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from omnigraph.rows.arrow_types import ID, SRC
 from omnigraph.rows.cardinality import beyond_sql, cardinality_violation
+from omnigraph.rows.ends.references import reference as node_reference
+from omnigraph.rows.ends.violations import endpoint_violation
 from omnigraph.rows.limits import SAMPLES_PER_KIND_MAX
-from omnigraph.rows.validate import STRANDED_HINT, endpoint_violation, unique_columns, unique_violation
+from omnigraph.rows.validate import STRANDED_HINT, unique_columns, unique_violation
 from omnigraph.rows.violations import Place, Violation, ViolationCode, Violations
 from omnigraph.schema.catalog import EdgeType
 from omnigraph.spark.load.checks.facts import SPACES_PER_TABLE, Emission, FactRole, KeyScan, facts
@@ -206,8 +208,7 @@ class SparkChecks:
 
     def _report_missing(self, reference: Reference) -> None:
         edge, end = reference.edge, reference.end
-        space = self.spaces.ids(reference.node_key)
-        emission = Emission(space, reference.role, (end,))
+        space, emission = self.spaces.ids(reference.node_key), self.spaces.reference(reference)
         make = self.spaces.committed_scan if reference.is_kept else self.spaces.input_scan
         given = self._facts([make(edge.table_key, emission, with_ids=True)])
         absent = self.ids.where((self.ids.space == space) & _is_missing() & (self.ids.refs > 0)).select("key")
@@ -218,12 +219,19 @@ class SparkChecks:
         samples = self._first(dangling, "row")
         places = {} if reference.is_kept else self.places(edge.table_key, [sample.row for sample in samples])
         found = (
-            endpoint_violation(edge, end, sample.id, sample.key, places.get(sample.row), is_stored=reference.is_kept)
+            endpoint_violation(
+                edge,
+                end,
+                sample.id,
+                node_reference(end, reference.node_name, sample.key),
+                places.get(sample.row),
+                is_stored=reference.is_kept,
+            )
             for sample in samples
         )
         if reference.is_kept:
             self.violations.advise(STRANDED_HINT)
-        self.violations.add_group((ViolationCode.ENDPOINT, edge.table_key, end), count, found)
+        self.violations.add_group((ViolationCode.ENDPOINT, edge.table_key, end.column), count, found)
 
     def _by_tuple(self) -> DataFrame | None:
         """Duplicate unique values, and sources with too few or too many edges; None without such constraints."""

@@ -6,10 +6,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from omnigraph.history.state import ManifestState
-from omnigraph.rows.arrow_types import DST, ID, SRC, Entity
+from omnigraph.rows.arrow_types import ID, SRC, Entity
 from omnigraph.rows.cardinality import has_bounds, has_minimum
 from omnigraph.rows.validate import unique_columns
-from omnigraph.schema.catalog import Catalog, EdgeType, NodeType
+from omnigraph.schema.catalog import Catalog, EdgeEnd, EdgeType, NodeType
 from omnigraph.spark.load.checks.facts import SPACES_PER_TABLE, Emission, FactRole, KeyScan
 from omnigraph.spark.load.input import InputTable
 from omnigraph.write.load.mode import LoadMode
@@ -21,9 +21,13 @@ class Reference:
 
     number: int
     edge: EdgeType
-    end: str
-    node_key: str
+    end: EdgeEnd
+    node_name: str
     is_kept: bool = False
+
+    @property
+    def node_key(self) -> str:
+        return f"node:{self.node_name}"
 
     @property
     def role(self) -> int:
@@ -81,7 +85,7 @@ class Spaces:
         kept: dict[str, list[Emission]] = {}
         for reference in self.references:
             target = kept if reference.is_kept else emissions
-            emission = Emission(self.ids(reference.node_key), reference.role, (reference.end,))
+            emission = self.reference(reference)
             target.setdefault(reference.edge.table_key, []).append(emission)
         scans = [self.input_scan(key, *items) for key, items in emissions.items()]
         scans += [self.committed_scan(key, *items) for key, items in kept.items()]
@@ -92,24 +96,30 @@ class Spaces:
                 scans.append(self.committed_scan(key, Emission(self.ids(key), FactRole.COMMITTED, (ID,))))
         return scans
 
+    def reference(self, reference: Reference) -> Emission:
+        """The nodes at one end of edges, in the id space of their type."""
+        column = reference.end.column
+        return Emission(self.ids(reference.node_key), reference.role, (column,), of_type=reference.node_name)
+
     def _references(self) -> Iterator[Reference]:
         number = 0
         for _, table in sorted(self.tables.items()):
             if isinstance(table.entity, EdgeType):
-                for end, node in ((SRC, table.entity.source), (DST, table.entity.target)):
-                    yield Reference(number, table.entity, end, f"node:{node}")
-                    number += 1
+                for end in table.entity.ends:
+                    for name in end.types:
+                        yield Reference(number, table.entity, end, name)
+                        number += 1
         if self.mode is not LoadMode.OVERWRITE:
             return
-        for key, table in sorted(self.tables.items()):
+        for _, table in sorted(self.tables.items()):
             if not isinstance(table.entity, NodeType):
                 continue
             for edge in self.catalog.edges_of(table.entity.name):
                 if edge.table_key in self.tables or not self.committed_rows(edge.table_key):
                     continue
-                for end, node in ((SRC, edge.source), (DST, edge.target)):
-                    if f"node:{node}" == key:
-                        yield Reference(number, edge, end, key, is_kept=True)
+                for end in edge.ends:
+                    if table.entity.name in end.types:
+                        yield Reference(number, edge, end, table.entity.name, is_kept=True)
                         number += 1
 
     def input_tuple_scans(self) -> list[KeyScan]:
@@ -119,10 +129,13 @@ class Spaces:
             emissions = self._tuples(table.entity, FactRole.INPUT)
             if emissions:
                 scans.append(self.input_scan(key, *emissions))
-        for edge in self._edges_of_replaced_nodes():
-            key = f"node:{edge.source}"
-            scans.append(self.input_scan(key, Emission(self.sources(edge.table_key), FactRole.NEW_NODE, (ID,))))
+        for edge, name in self._edges_of_replaced_nodes():
+            scans.append(self.input_scan(f"node:{name}", self._sources_among(edge, name, FactRole.NEW_NODE)))
         return scans
+
+    def _sources_among(self, edge: EdgeType, name: str, role: FactRole) -> Emission:
+        """The nodes of a type as sources of an edge type."""
+        return Emission(self.sources(edge.table_key), role, (ID,), at_end=(edge.source, name))
 
     def committed_tuple_scans(self) -> list[KeyScan]:
         """The same scans of committed rows. Of an overwritten table, only the sources with a minimum of edges."""
@@ -136,9 +149,8 @@ class Spaces:
                 key = edge.table_key
                 if has_minimum(edge) and self.committed_rows(key):
                     scans.append(self.committed_scan(key, Emission(self.sources(key), FactRole.REPLACED, (SRC,))))
-        for edge in self._edges_of_replaced_nodes():
-            key = f"node:{edge.source}"
-            scans.append(self.committed_scan(key, Emission(self.sources(edge.table_key), FactRole.OLD_NODE, (ID,))))
+        for edge, name in self._edges_of_replaced_nodes():
+            scans.append(self.committed_scan(f"node:{name}", self._sources_among(edge, name, FactRole.OLD_NODE)))
         return scans
 
     def _tuples(self, entity: Entity, role: FactRole) -> list[Emission]:
@@ -150,9 +162,10 @@ class Spaces:
             emissions.append(Emission(self.sources(key), role, (SRC,)))
         return emissions
 
-    def _edges_of_replaced_nodes(self) -> Iterator[EdgeType]:
-        if self.mode is LoadMode.OVERWRITE:
-            yield from (edge for edge in self.bounded_edges() if f"node:{edge.source}" in self.tables)
+    def _edges_of_replaced_nodes(self) -> Iterator[tuple[EdgeType, str]]:
+        """Edge types with a cardinality, and the types of their sources that the load replaces."""
+        for edge in self.bounded_edges() if self.mode is LoadMode.OVERWRITE else ():
+            yield from ((edge, name) for name in edge.source.types if f"node:{name}" in self.tables)
 
     def input_scan(self, key: str, *emissions: Emission, with_ids: bool = False) -> KeyScan:
         table = self.tables[key]

@@ -6,7 +6,16 @@ from typing import Annotated, Any
 
 from pydantic import Field
 
-from omnigraph.wire.http.models.base import ClosedRequest, EntityKindOutput, Form, Int64, Request, WireEnum, added
+from omnigraph.wire.http.models.base import (
+    ADDITION,
+    ClosedRequest,
+    EntityKindOutput,
+    Form,
+    Int64,
+    Request,
+    WireEnum,
+    added,
+)
 
 
 class ChangeOpOutput(WireEnum):
@@ -24,11 +33,21 @@ class ChangeTypeOutput(Form):
     name: str
 
 
-class ChangeEndpointsOutput(Form):
-    """The ids of the nodes that an edge connects."""
+class ChangeEndOutput(Form):
+    """A node at an end of edges that several types of nodes have."""
 
-    from_: str = Field(alias="from")
-    to: str
+    type: str
+    id: str
+
+
+AddedNode = Annotated[ChangeEndOutput, Field(json_schema_extra={ADDITION: True})]
+
+
+class ChangeEndpointsOutput(Form):
+    """The nodes that an edge connects: their ids, with their types where an end has several."""
+
+    from_: str | AddedNode = Field(alias="from")
+    to: str | AddedNode
 
 
 class ChangeImageOutput(Form):

@@ -108,11 +108,19 @@ class NodeTypeOutput(TypeOutput):
     checks: list[PatternOutput]
 
 
-class EdgeTypeOutput(TypeOutput):
-    """An edge type, with the types of its ends."""
+class EndsOutput(Form):
+    """The names of two node types that edges connect."""
 
     source: str
     target: str
+
+
+class EdgeTypeOutput(TypeOutput):
+    """An edge type, with the types of its ends, several divided by ``|``; ``ends`` lists the pairs that it connects."""
+
+    source: str
+    target: str
+    ends: list[EndsOutput]
     cardinality: CardinalityOutput
 
 

@@ -1,0 +1,191 @@
+"""Types that the variables of a block may have, before one is chosen for each.
+
+Clauses are read in source order, as the checker infers directions: a variable that an earlier clause gives a type
+decides the direction of a later edge. An edge is followed as written unless only the other direction fits.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+
+from omnigraph.core.limits import HOPS_MAX
+from omnigraph.lang import gq_ast as ast
+from omnigraph.query.ir import ONE_HOP, Direction, HopRange
+from omnigraph.query.scope import Context
+from omnigraph.query.traversals import reached_types, refuse_end
+from omnigraph.schema.catalog import Catalog, EdgeType
+from omnigraph.schema.ir import Pair
+
+Types = Mapping[str, str]
+"""Concrete node types by variable."""
+
+
+def interface_properties(catalog: Catalog, name: str) -> frozenset[str] | None:
+    """The properties of an interface; None if there is none of that name."""
+    for interface in catalog.schema.interfaces:
+        if interface.name == name:
+            return frozenset(item.name for item in interface.properties)
+    return None
+
+
+def implementers(catalog: Catalog, interface: str) -> tuple[str, ...]:
+    """The node types that implement an interface."""
+    return tuple(name for name, node in catalog.nodes.items() if interface in node.ir.implements)
+
+
+def followed_edge(context: Context, step: ast.Traversal) -> EdgeType | None:
+    """The edge type that a step names; None for any edge and for an unknown one."""
+    return None if step.is_any else context.catalog.edge(step.edge.text)
+
+
+def is_known(context: Context, name: str) -> bool:
+    """True for a parameter and for a variable of the former stage: alone they bind nothing."""
+    former = context.former
+    return name in context.parameters or (former is not None and name in former.names | former.gone)
+
+
+def bound_names(clauses: tuple[ast.Clause, ...]) -> Iterator[str]:
+    """The variables that bindings and named edges of a block bind."""
+    for clause in clauses:
+        if isinstance(clause, ast.Binding):
+            yield clause.variable.name
+        elif isinstance(clause, ast.Traversal) and not clause.is_any:
+            yield from (clause.left.name, clause.right.name)
+
+
+@dataclass(slots=True)
+class Domains:
+    """The types that the variables of one block may have; ``outer`` are those of the variables around it.
+
+    ``around`` are the types that these may have in any pattern. They decide the direction of an edge, so that it is the
+    same in all patterns.
+    """
+
+    context: Context
+    outer: Types
+    around: Mapping[str, tuple[str, ...]]
+    open: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    """The variables of polymorphic clauses, for which a type has to be chosen."""
+    _possible: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    _connected: dict[int, frozenset[Pair]] = field(default_factory=dict)
+    """The pairs of types, left and right, that each step connects, by the identity of its clause."""
+
+    def read(self, clauses: tuple[ast.Clause, ...]) -> None:
+        """Learn the types from all clauses of a block."""
+        self._possible = {name: self.around.get(name, (type_,)) for name, type_ in self.outer.items()}
+        for clause in clauses:
+            if isinstance(clause, ast.Binding):
+                self._bind(clause)
+        bound = set(bound_names(clauses))
+        for clause in clauses:
+            match clause:
+                case ast.Filter(ast.Variable(name)) if not is_known(self.context, name):
+                    if name not in self.outer and name not in bound:
+                        self._narrow(name, tuple(self.context.catalog.nodes))
+                case ast.Traversal() if clause.is_any:
+                    for end in (clause.left, clause.right):
+                        if not end.is_anonymous:
+                            self._narrow(end.name, tuple(self.context.catalog.nodes))
+                case ast.Traversal() if (edge := followed_edge(self.context, clause)) is not None:
+                    self._follow(clause, edge)
+                case _:
+                    continue
+
+    def _bind(self, clause: ast.Binding) -> None:
+        catalog, name = self.context.catalog, clause.type_name.text
+        if name in catalog.nodes:
+            self._allow(clause.variable.name, (name,))
+        elif interface_properties(catalog, name) is not None:
+            self._narrow(clause.variable.name, implementers(catalog, name))
+
+    def _narrow(self, name: str, types: tuple[str, ...]) -> None:
+        """Restrict the types of a variable for which one has to be chosen."""
+        self._allow(name, types)
+        self.open[name] = self._chosen(name)
+
+    def _allow(self, name: str, types: tuple[str, ...]) -> None:
+        self._possible[name] = tuple(item for item in self._possible.get(name, types) if item in types)
+        if name in self.open:
+            self.open[name] = self._chosen(name)
+
+    def _chosen(self, name: str) -> tuple[str, ...]:
+        """The types to choose from: those of a variable around the block are chosen already."""
+        return tuple(item for item in self._possible[name] if item == self.outer.get(name, item))
+
+    def _follow(self, step: ast.Traversal, edge: EdgeType) -> None:
+        """Choose the direction of an edge, and restrict the types of its ends."""
+        left, right = (None if end.is_anonymous else self._possible.get(end.name) for end in (step.left, step.right))
+        fitting: frozenset[Pair] = frozenset()
+        for pairs in _walks(step, edge):
+            fitting = frozenset(
+                (start, stop)
+                for start, stop in pairs
+                if (left is None or start in left) and (right is None or stop in right)
+            )
+            if fitting:
+                break
+        is_open = not edge.is_single or step.left.name in self.open or step.right.name in self.open
+        if not fitting and not is_open:
+            # The check of the concrete pattern says which end is wrong.
+            return
+        if not fitting and not self.outer:
+            self._refuse(step, edge)
+        self._connected[id(step)] = fitting
+        for end, types in ((step.left, [start for start, _ in fitting]), (step.right, [stop for _, stop in fitting])):
+            if end.is_anonymous:
+                continue
+            allowed = tuple(name for name in self.context.catalog.nodes if name in types)
+            if not edge.is_single:
+                self._narrow(end.name, allowed)
+            elif end.name not in self._possible and not step.shortest:
+                self._possible[end.name] = allowed
+
+    def _refuse(self, step: ast.Traversal, edge: EdgeType) -> None:
+        ends = {end: self._possible.get(end.name, ()) for end in (step.left, step.right)}
+        wrong = next(
+            (end for end, types in ends.items() if types and not set(types) & set(edge.node_types)), step.right
+        )
+        refuse_end(self.context, edge, wrong, ends[wrong])
+
+    def connects(self, step: ast.Traversal, types: Types) -> bool:
+        """False if a step cannot have ends of these types; an end without a known type fits."""
+        pairs = self._connected.get(id(step))
+        left, right = types.get(step.left.name), types.get(step.right.name)
+        return pairs is None or any(left in (None, start) and right in (None, stop) for start, stop in pairs)
+
+    @property
+    def possible(self) -> Mapping[str, tuple[str, ...]]:
+        """The types that each variable may have in any pattern."""
+        return self._possible
+
+    def inferred(self, types: Types) -> dict[str, str]:
+        """The types of all variables of the block, given those that were chosen."""
+        known = {name: only[0] for name, only in self._possible.items() if len(only) == 1}
+        return {**known, **self.outer, **types}
+
+
+def _walks(step: ast.Traversal, edge: EdgeType) -> Iterator[frozenset[Pair]]:
+    """The pairs of types that a step connects as written, then those of the other direction."""
+    if step.undirected:
+        yield frozenset(_reached(step, edge, Direction.BOTH))
+        return
+    for direction in (Direction.OUT, Direction.IN):
+        yield frozenset(_reached(step, edge, direction))
+
+
+def _reached(step: ast.Traversal, edge: EdgeType, direction: Direction) -> Iterator[Pair]:
+    hops = _hops(step)
+    if edge.is_single:
+        # Several hops over an edge between two types reach nothing, but they mean its two types.
+        hops = ONE_HOP
+    starts = edge.node_types if direction is Direction.BOTH else edge.ends[direction is Direction.IN].types
+    for start in starts:
+        for stop in reached_types(edge, start, hops, direction):
+            yield start, stop
+
+
+def _hops(step: ast.Traversal) -> HopRange:
+    if step.hops is None:
+        return HopRange(1, HOPS_MAX) if step.shortest else ONE_HOP
+    return HopRange(max(1, step.hops.low), min(HOPS_MAX, step.hops.high or HOPS_MAX))

@@ -1,0 +1,1 @@
+"""Ends of edges in rows: nodes of one or several types."""

@@ -1,0 +1,1 @@
+"""Ends of edge types: the pairs of node types that they connect, and the tags of these types in tables."""
