@@ -110,6 +110,7 @@ JSON_TEXTS = [
     "{}",
     '{"a":{"b":1,"c":null},"x":[1,2]}',
     '{"a":[{"b":"é"}]}',
+    '{"x":[1,{"y":2}]}',
 ]
 POOLS: dict[Scalar, list[Any]] = {
     Scalar.STRING: [*TEXTS, *DIGITS, *OTHERS],
@@ -289,7 +290,8 @@ def _case(function: ScalarFunction, signature: Sequence[Argument], chosen: Seque
         kept.append(row)
     expression = ir.Call(function, tuple(arguments), RULES[function].gives(arguments))
     columns = [item for item in arguments if isinstance(item, ir.Property)]
-    values_of = list(zip(*kept, strict=True)) if kept else [() for _ in columns]
+    assert kept, f"{function.value}{chosen} raises for every row, so the case would test nothing"
+    values_of = list(zip(*kept, strict=True))
     shown = ", ".join(
         f"{value!r}" if value is not None else str(getattr(one, "value", one))
         for one, value in zip(signature, chosen, strict=True)

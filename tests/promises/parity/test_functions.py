@@ -39,7 +39,7 @@ def test_every_function_gives_the_values_of_its_definition_on_spark(spark: Spark
         for item, values in case.columns:
             name = f"c{number}_{item.name}"
             # Repeated rows, because a function may raise for nulls.
-            padded = array([*values, *(values[-1:] or (None,)) * (rows - len(values))], item.type)
+            padded = array([*values, *values[-1:] * (rows - len(values))], item.type)
             columns[name] = padded.cast(arrow_type(spark_type(item.type)))
             names[item.variable, item.name] = name
         bound.append(names)
