@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from html.parser import HTMLParser
+from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
@@ -13,6 +14,9 @@ import pytest
 import omnigraph
 from omnigraph.core.display import shown_value
 from omnigraph.engine.results import VerifyProblem
+from tests.features.documents import texts
+from tests.features.external.shop import Shop
+from tests.features.resolve.people import RULES, graph_of, person
 
 HOSTILE = '<b onclick="x">&</b>'
 SCHEMA = """
@@ -31,14 +35,10 @@ INPUTS = {"Action", "Actor", "Authorizer", "Embedder", "LoadOptions", "OfferedVe
 INPUTS |= {"Comparison", "DocumentOptions", "DocumentPipeline", "ResolveRules"}
 """Types that callers fill in; they are not results."""
 
-ELSEWHERE = {"DocumentsPreview", "DocumentsResult", "ResolvePreview", "ResolveResult"}
-ELSEWHERE |= {"ExternalTypeInfo", "ExternalTypeList", "PlannedChanges", "RefreshResult"}
-"""Results of documents, resolution and external tables: this graph has none of them, and their tests show them."""
-
 VOID = {"br", "input", "meta"}
 
 RESULTS = sorted(
-    name for name in omnigraph.__all__ if name not in INPUTS | ELSEWHERE and isinstance(getattr(omnigraph, name), type)
+    name for name in omnigraph.__all__ if name not in INPUTS and isinstance(getattr(omnigraph, name), type)
 )
 RESULTS = [name for name in RESULTS if not issubclass(getattr(omnigraph, name), Exception)]
 
@@ -101,7 +101,32 @@ def shown(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
     inferred = omnigraph.infer_schema({"Person": frame})
     values += [exported, exported.files[0], graph.copy(directory / "copy"), inferred, inferred.types[0]]
     values += [omnigraph.import_data(directory / "imported", {"Person": frame})]
+    values += [*_documents(directory), *_resolved(directory), *_external(directory)]
     return {type(value).__name__: value for value in values}
+
+
+def _documents(directory: Path) -> Iterator[Any]:
+    graph = texts.graph_at(directory / "documents")
+    source = texts.write_texts(directory / HOSTILE.replace("/", ""))
+    yield graph.load_documents_preview(source, texts.PIPELINE)
+    yield graph.load_documents(source, texts.PIPELINE)
+
+
+def _resolved(directory: Path) -> Iterator[Any]:
+    twice = [person(name, HOSTILE, email="one@example.org") for name in ("a", HOSTILE)]
+    graph = graph_of(directory / "resolved", *twice)
+    preview = graph.resolve_preview("Person", RULES)
+    yield preview
+    yield preview.changes
+    yield graph.resolve("Person", RULES)
+
+
+def _external(directory: Path) -> Iterator[Any]:
+    shop = Shop.create(directory / "shop")
+    shop.write("b", 8)
+    yield shop.graph.refresh_external(message=HOSTILE)
+    yield shop.graph.external_types()
+    yield shop.graph.external_types()[0]
 
 
 @pytest.mark.parametrize("name", RESULTS)
