@@ -93,10 +93,9 @@ class MergeGuard:
         self, manifests: Manifests, source: ManifestState, target: Capture, decide: Callable[[], MergeDecision]
     ) -> MergeDecision:
         """A decision that may be committed; raises PolicyDenied if it touches entities that the actor may not see."""
-        scopes, decision = self._on(manifests, source, target), decide()
-        if scopes is None or decision.sides is None:
+        decision, part = self._decided(manifests, source, target, decide)
+        if part is None:
             return decision
-        part = self._part(decision, decision.sides, scopes)
         if not all(map(part.is_allowed, part.effects)):
             raise self.denied("it changes entities outside of the data rules of the actor")
         conflicts = part.conflicts()
@@ -108,10 +107,9 @@ class MergeGuard:
         self, manifests: Manifests, source: ManifestState, target: Capture, decide: Callable[[], MergeDecision]
     ) -> MergeDecision:
         """A decision for a preview: the changes and conflicts that the actor may see."""
-        scopes, decision = self._on(manifests, source, target), decide()
-        if scopes is None or decision.sides is None:
+        decision, part = self._decided(manifests, source, target, decide)
+        if part is None:
             return decision
-        part = self._part(decision, decision.sides, scopes)
         conflicts = part.conflicts()
         outcome = MergeOutcome.MERGED if decision.relation.only_target else MergeOutcome.FAST_FORWARD
         return replace(
@@ -120,6 +118,15 @@ class MergeGuard:
             counts=tuple(part.counts(conflicts)),
             conflicts=conflicts,
         )
+
+    def _decided(
+        self, manifests: Manifests, source: ManifestState, target: Capture, decide: Callable[[], MergeDecision]
+    ) -> tuple[MergeDecision, _Part | None]:
+        """The decision, and the part of it inside of the scopes; None if the actor may see and change everything."""
+        scopes, decision = self._on(manifests, source, target), decide()
+        if scopes is None or decision.sides is None:
+            return decision, None
+        return decision, self._part(decision, decision.sides, scopes)
 
     def _part(self, decision: MergeDecision, sides: GraphSides, scopes: MergeScopes) -> _Part:
         bases = (sides.base,) if sides.crossing is None else sides.crossing.bases

@@ -124,11 +124,14 @@ def test_rows_with_their_entities_are_those_of_the_part(clients: dict[str, httpx
 def test_an_answer_from_a_part_has_a_tag_of_its_own_and_is_revalidated(
     clients: dict[str, httpx2.Client], graph: Graph
 ) -> None:
-    commit = graph.snapshot().commit_id
-    for path in ("/snapshot", "/schema", "/catalog", f"/catalog?snapshot={commit}", f"/sample?snapshot={commit}"):
+    commit, first = graph.snapshot().commit_id, [*graph.commits()][-1].id
+    whole = ("/snapshot", "/schema", "/catalog", f"/catalog?snapshot={commit}", f"/sample?snapshot={commit}")
+    changes = [f"/{path}?from={first}&to={commit}" for path in ("diff", "diff/picture")]
+    for path in (*whole, *changes):
         ann, root = (clients[who].get(BASE + path) for who in ("ann", "root"))
-        assert root.headers["etag"] == f'"{commit}"'
-        assert ann.headers["etag"].startswith(f'"{commit}.')
+        tag = f"{first}..{commit}" if path in changes else commit
+        assert root.headers["etag"] == f'"{tag}"'
+        assert ann.headers["etag"].startswith(f'"{tag}.')
         assert "immutable" not in ann.headers["cache-control"]
         again = clients["ann"].get(BASE + path, headers={"If-None-Match": ann.headers["etag"]})
         assert again.status_code == 304

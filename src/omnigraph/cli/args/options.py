@@ -28,6 +28,14 @@ branch_option = click.option(
     "--branch", metavar="BRANCH", default="main", shell_complete=branch_names, help="Branch. [default: main]"
 )
 
+base_option = click.option(
+    "--from",
+    "base",
+    metavar="BRANCH",
+    shell_complete=branch_names,
+    help="If the branch does not exist, create it from this one.",
+)
+
 read_branch_option = click.option(
     "--branch", metavar="BRANCH", shell_complete=branch_names, help="Branch. [default: main]"
 )

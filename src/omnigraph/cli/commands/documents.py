@@ -7,8 +7,14 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from omnigraph.cli.args.addresses import Address, uri_argument, writes_graph
-from omnigraph.cli.args.completion import branch_names
-from omnigraph.cli.args.options import branch_option, dry_run_option, json_option, message_option, quiet_option
+from omnigraph.cli.args.options import (
+    base_option,
+    branch_option,
+    dry_run_option,
+    json_option,
+    message_option,
+    quiet_option,
+)
 from omnigraph.cli.exit_codes import OK
 from omnigraph.cli.lazy import CommandGroup
 from omnigraph.cli.show.output import paint, say, say_json
@@ -39,13 +45,7 @@ def command() -> None:
 )
 @click.option("--pipeline", metavar="FILE.yaml", help="Types, size of chunks, and names to look for.")
 @branch_option
-@click.option(
-    "--from",
-    "base",
-    metavar="BRANCH",
-    shell_complete=branch_names,
-    help="If the branch does not exist, create it from this one.",
-)
+@base_option
 @click.option("--commit-per-batch", is_flag=True, help="Make a commit for each batch. [default: one at the end]")
 @click.option(
     "--batch",

@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from omnigraph.cli.args.addresses import Address, uri_argument, writes_graph
-from omnigraph.cli.args.completion import branch_names
 from omnigraph.cli.args.data_files import DataFile
 from omnigraph.cli.args.load_columns import column_options, column_values
 from omnigraph.cli.args.load_engine import LoadPlan, plan_load
 from omnigraph.cli.args.options import (
+    base_option,
     branch_option,
     dry_run_option,
     engine_option,
@@ -60,13 +60,7 @@ MODES = ("upsert", "update", "merge", "append", "overwrite")
     "merge: replace entities by id. append: fail if an id exists. overwrite: replace all entities of the types.",
 )
 @branch_option
-@click.option(
-    "--from",
-    "base",
-    metavar="BRANCH",
-    shell_complete=branch_names,
-    help="If the branch does not exist, create it from this one.",
-)
+@base_option
 @engine_option("loads")
 @click.option("--mapping", metavar="FILE.yaml", help="Mapping from columns of tables to types and properties.")
 @click.option(

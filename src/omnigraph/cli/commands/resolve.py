@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Any, Final
 import click
 
 from omnigraph.cli.args.addresses import Address, uri_argument, writes_graph
-from omnigraph.cli.args.completion import branch_names, type_names
+from omnigraph.cli.args.completion import type_names
 from omnigraph.cli.args.options import (
+    base_option,
     branch_option,
     dry_run_option,
     engine_option,
@@ -49,13 +50,7 @@ _TABLES: Final = ("clusters", "pairs", "changes")
 )
 @click.option("--threshold", type=click.FloatRange(0, 1), metavar="SCORE", help="Smallest score of a match.")
 @branch_option
-@click.option(
-    "--from",
-    "base",
-    metavar="BRANCH",
-    shell_complete=branch_names,
-    help="If the branch does not exist, create it from this one.",
-)
+@base_option
 @engine_option("compares entities")
 @dry_run_option
 @click.option(

@@ -69,8 +69,29 @@ class Resolved:
         return f"{found}; {self.compared:,} pairs compared"
 
 
+class _Found(Displayed):
+    """The findings, as a preview and a result show them."""
+
+    __slots__ = ()
+    found: Resolved
+
+    @property
+    def clusters(self) -> pa.Table:
+        """One row for each cluster: survivor, ids, size, score, status, reason."""
+        return self.found.clusters
+
+    @property
+    def pairs(self) -> pa.Table:
+        """One row for each pair: left, right, score, match, and the similarity of each comparison."""
+        return self.found.pairs
+
+    @property
+    def remarks(self) -> tuple[str, ...]:
+        return self.found.remarks
+
+
 @dataclass(frozen=True, slots=True, repr=False)
-class ResolvePreview(Displayed):
+class ResolvePreview(_Found):
     """A resolution that is not committed: clusters, scores, and the changes as a diff."""
 
     type_name: str
@@ -80,27 +101,13 @@ class ResolvePreview(Displayed):
     changes: PlannedChanges
     tables: tuple[TableCounts, ...] = ()
 
-    @property
-    def clusters(self) -> pa.Table:
-        """One row for each cluster: survivor, ids, size, score, status, reason."""
-        return self.found.clusters
-
-    @property
-    def pairs(self) -> pa.Table:
-        """One row for each pair: left, right, score, match, and the similarity of each comparison."""
-        return self.found.pairs
-
-    @property
-    def remarks(self) -> tuple[str, ...]:
-        return self.found.remarks
-
     def _display(self) -> Display:
         title = f"ResolvePreview of {self.type_name} on {self.branch}: {self.found.summary()}"
         return changes_display(title, self.tables, self.remarks)
 
 
 @dataclass(frozen=True, slots=True, repr=False)
-class ResolveResult(Displayed):
+class ResolveResult(_Found):
     """A resolution. ``commit`` is None if there was nothing to fold."""
 
     type_name: str
@@ -110,20 +117,6 @@ class ResolveResult(Displayed):
     tables: tuple[TableCounts, ...] = ()
     branch_created: bool = False
     repeated: bool = False
-
-    @property
-    def clusters(self) -> pa.Table:
-        """One row for each cluster: survivor, ids, size, score, status, reason."""
-        return self.found.clusters
-
-    @property
-    def pairs(self) -> pa.Table:
-        """One row for each pair: left, right, score, match, and the similarity of each comparison."""
-        return self.found.pairs
-
-    @property
-    def remarks(self) -> tuple[str, ...]:
-        return self.found.remarks
 
     def _display(self) -> Display:
         made = "" if self.commit is None else f", commit {self.commit.id}"

@@ -7,6 +7,7 @@ from typing import Final
 
 from omnigraph.core.actors import Need
 from omnigraph.core.ids import is_ulid
+from omnigraph.engine.history.diff import Diff
 from omnigraph.engine.history.visible_changes import scope_digest
 from omnigraph.engine.picture.change_scene import CHANGES_MAX, change_scene, is_by_type
 from omnigraph.server.call import Call
@@ -55,16 +56,21 @@ def names_commit(call: Call) -> bool:
     return call.served.authorizer is not None and any(end.snapshot is not None for end in ends(call))
 
 
-@only_known_errors
-def show(call: Call, _: None) -> Reply:
-    """A page of the changes between two sides, with the numbers of all of them."""
+def _diff(call: Call) -> tuple[Diff, dict[str, str]]:
+    """The changes between the two sides, with the headers of their entity tag."""
     before, after = ends(call)
     # As snapshots: the engine would also take forms such as main~2, which the gate has not decided about.
     diff = call.graph.diff(snapshot_of(call, before), snapshot_of(call, after), **filters(call))
     assert diff.before is not None
     is_fixed = before.snapshot is not None and after.snapshot is not None
     commits, rules = f"{diff.before.commit_id}..{diff.after.commit_id}", scope_digest(diff.before, diff.after)
-    headers = tag_headers(commits, is_fixed=is_fixed, rules=rules)
+    return diff, tag_headers(commits, is_fixed=is_fixed, rules=rules)
+
+
+@only_known_errors
+def show(call: Call, _: None) -> Reply:
+    """A page of the changes between two sides, with the numbers of all of them."""
+    diff, headers = _diff(call)
     unchanged = unmodified(call.headers, headers)
     if unchanged is not None:
         return unchanged
@@ -79,18 +85,13 @@ def show(call: Call, _: None) -> Reply:
 @only_known_errors
 def picture(call: Call, _: None) -> Reply:
     """The changes between two sides as a picture."""
-    before, after = ends(call)
-    diff = call.graph.diff(snapshot_of(call, before), snapshot_of(call, after), **filters(call))
+    diff, headers = _diff(call)
     assert diff.before is not None
-    is_fixed = before.snapshot is not None and after.snapshot is not None
-    heads = f"{diff.before.commit_id}..{diff.after.commit_id}"
-    headers = tag_headers(heads, is_fixed=is_fixed)
     unchanged = unmodified(call.headers, headers)
     if unchanged is not None:
         return unchanged
     limit = call.query.get("limit", CHANGES_MAX)
-    actor = None if call.served.authorizer is None else call.actor
-    key = ("change", heads, diff.chosen, limit, actor)
+    key = ("change", headers["etag"], diff.chosen, limit)
     found = call.served.scenes.get(key)
     if found is None:
         found = change_scene(diff, (), "", limit)

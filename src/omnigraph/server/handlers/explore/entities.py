@@ -16,7 +16,7 @@ from omnigraph.engine.explore.property_history import property_history
 from omnigraph.engine.snapshot import Snapshot
 from omnigraph.errors import PolicyDenied
 from omnigraph.server.call import Call
-from omnigraph.server.handlers.explore.moments import cache_headers, read_at, snapshot_of
+from omnigraph.server.handlers.explore.moments import conditional_reply, read_at, snapshot_of
 from omnigraph.server.handlers.targets import (
     Target,
     body_names_commit,
@@ -24,10 +24,8 @@ from omnigraph.server.handlers.targets import (
     check_body_target,
     check_query_target,
     query_names_commit,
-    query_target,
     query_target_needs,
 )
-from omnigraph.server.http.caching import unmodified
 from omnigraph.server.http.refusals import bad_request
 from omnigraph.server.http.replies import Reply, json_reply
 from omnigraph.server.roads import Gate, Road
@@ -50,17 +48,15 @@ def check_entity(call: Call, _: None) -> None:
 
 def show(call: Call, _: None) -> Reply:
     """One entity, with its history on request."""
-    target = query_target(call)
-    snapshot = snapshot_of(call, target)
-    headers = cache_headers(target, snapshot)
-    unchanged = unmodified(call.headers, headers)
-    if unchanged is not None:
-        return unchanged
     kind, type_name, entity_id = (call.path[name] for name in ("kind", "type", "id"))
-    form = {**read_at(target, snapshot), **entity_json(read_entity(snapshot, kind, type_name, entity_id))}
-    if call.query.get("history"):
-        form["history"] = _history(call, snapshot, kind, type_name, entity_id)
-    return json_reply(form, headers=headers)
+
+    def form(snapshot: Snapshot) -> dict[str, Any]:
+        found = entity_json(read_entity(snapshot, kind, type_name, entity_id))
+        if call.query.get("history"):
+            found["history"] = _history(call, snapshot, kind, type_name, entity_id)
+        return found
+
+    return conditional_reply(call, form)
 
 
 def _history(call: Call, snapshot: Snapshot, kind: str, type_name: str, entity_id: str) -> dict[str, Any]:
@@ -73,21 +69,17 @@ def _history(call: Call, snapshot: Snapshot, kind: str, type_name: str, entity_i
 
 def history(call: Call, _: None) -> Reply:
     """The commits that changed an entity, with the values before and after."""
-    target = query_target(call)
-    snapshot = snapshot_of(call, target)
-    headers = cache_headers(target, snapshot)
-    unchanged = unmodified(call.headers, headers)
-    if unchanged is not None:
-        return unchanged
     kind, type_name, entity_id = (call.path[name] for name in ("kind", "type", "id"))
     limit = min(max(1, call.query.get("limit", STEPS_LISTED)), STEPS_MAX)
 
     def at(commit_id: str) -> Snapshot:
         return call.graph.snapshot(at=commit_id)
 
-    found = entity_history(snapshot, kind, type_name, entity_id, _commits(call, snapshot.branch), at, limit)
-    about = {"kind": kind, "type": type_name, "id": entity_id}
-    return json_reply({**read_at(target, snapshot), **about, **entity_history_json(found)}, headers=headers)
+    def form(snapshot: Snapshot) -> dict[str, Any]:
+        found = entity_history(snapshot, kind, type_name, entity_id, _commits(call, snapshot.branch), at, limit)
+        return {"kind": kind, "type": type_name, "id": entity_id, **entity_history_json(found)}
+
+    return conditional_reply(call, form)
 
 
 def _commits(call: Call, branch: str) -> Iterator[GraphCommit]:

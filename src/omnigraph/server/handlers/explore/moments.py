@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from omnigraph.engine.snapshot import Snapshot
 from omnigraph.server.call import Call
-from omnigraph.server.handlers.targets import Target
-from omnigraph.server.http.caching import snapshot_headers
+from omnigraph.server.handlers.targets import Target, query_target
+from omnigraph.server.http.caching import snapshot_headers, unmodified
+from omnigraph.server.http.replies import Reply, json_reply
 from omnigraph.wire.http.read_output import target_json
 
 
@@ -21,6 +23,10 @@ def read_at(target: Target, snapshot: Snapshot) -> dict[str, Any]:
     return {**target_json(target.branch, target.snapshot), "graph_commit_id": snapshot.commit_id}
 
 
-def cache_headers(target: Target, snapshot: Snapshot) -> dict[str, str]:
-    """The entity tag, and how long the answer may be kept."""
-    return snapshot_headers(snapshot, is_fixed=target.snapshot is not None)
+def conditional_reply(call: Call, form: Callable[[Snapshot], dict[str, Any]]) -> Reply:
+    """The form of the snapshot that the query names, or 304 if the client has it already."""
+    target = query_target(call)
+    snapshot = snapshot_of(call, target)
+    headers = snapshot_headers(snapshot, is_fixed=target.snapshot is not None)
+    unchanged = unmodified(call.headers, headers)
+    return unchanged or json_reply({**read_at(target, snapshot), **form(snapshot)}, headers=headers)

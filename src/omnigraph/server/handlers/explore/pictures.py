@@ -9,7 +9,7 @@ from omnigraph.engine.explore.neighbours import Side, neighbours
 from omnigraph.engine.picture.scene import Scene, Wanted, scene
 from omnigraph.engine.snapshot import Snapshot
 from omnigraph.server.call import Call
-from omnigraph.server.handlers.explore.moments import cache_headers, read_at, snapshot_of
+from omnigraph.server.handlers.explore.moments import conditional_reply, read_at, snapshot_of
 from omnigraph.server.handlers.targets import (
     Target,
     body_names_commit,
@@ -17,10 +17,8 @@ from omnigraph.server.handlers.targets import (
     check_body_target,
     check_query_target,
     query_names_commit,
-    query_target,
     query_target_needs,
 )
-from omnigraph.server.http.caching import unmodified
 from omnigraph.server.http.replies import Reply, json_reply
 from omnigraph.server.roads import Gate, Road
 from omnigraph.wire.http.explore import neighbourhood_json, sample_json
@@ -55,13 +53,7 @@ def expand(call: Call, wanted: Expansion) -> Reply:
 
 def sample(call: Call, _: None) -> Reply:
     """The nodes with most edges, at their places."""
-    target = query_target(call)
-    snapshot = snapshot_of(call, target)
-    headers = cache_headers(target, snapshot)
-    unchanged = unmodified(call.headers, headers)
-    if unchanged is not None:
-        return unchanged
-    return json_reply({**read_at(target, snapshot), **sample_json(_scene(call, snapshot))}, headers=headers)
+    return conditional_reply(call, lambda snapshot: sample_json(_scene(call, snapshot)))
 
 
 def _scene(call: Call, snapshot: Snapshot) -> Scene:
