@@ -1,5 +1,5 @@
 /** Overview: numbers of entities, the schema as a picture, the last changes, branches. */
-import { html, useEffect } from "../vendor/core.js";
+import { html, useLayoutEffect } from "../vendor/core.js";
 import { call } from "../api.js";
 import { TypeDot, typesOf, useCatalog } from "../parts/catalog.js";
 import { Empty, Show, useLoaded } from "../parts/loading.js";
@@ -78,7 +78,7 @@ export default function Overview() {
   const catalog = useCatalog();
   const commits = useLoaded(() => call("commits", { query: { branch: params.ref || "main" } }), moment());
   const branches = useLoaded(() => call("branches"), [route.value.graph]);
-  useEffect(() => {
+  useLayoutEffect(() => {
     shownCommit.value = catalog.value?.graph_commit_id ?? "";
   }, [catalog.value]);
   return html`<${Show} of=${catalog} lines=${10}>

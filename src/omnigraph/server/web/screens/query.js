@@ -138,12 +138,16 @@ export default function Query() {
 
   const signature = JSON.stringify([text, params.params ?? "", ...moment()]);
   const lastRun = useRef("");
+  // Runs are counted: the answer of an earlier one must not replace that of the last.
+  const turns = useRef(0);
   const shownText = useRef(signature);
   shownText.current = signature;
   async function start() {
     // A text that was opened or typed while this one runs stays; only the rows are shown beside it.
     const isShown = () => shownText.current === signature;
     lastRun.current = signature;
+    const turn = (turns.current += 1);
+    const show = (/** @type {any} */ next) => turn === turns.current && setRun(next);
     setRun((/** @type {any} */ before) => ({ ...before, error: null, isRunning: true }));
     try {
       const shape = await call("explain", { body: { query: text, ...target() } });
@@ -152,14 +156,14 @@ export default function Query() {
       const began = performance.now();
       const result = await execute(text, shape, values);
       const ms = Math.round(performance.now() - began);
-      setRun({ result: result ?? run.result, milliseconds: ms, values });
+      show((/** @type {any} */ before) => (result ? { result, milliseconds: ms, values } : { ...before, isRunning: false }));
       if (!result) return;
       shownCommit.value = result.graph_commit_id ?? "";
       remember(graph, { text, params: params.params ?? "", rows: Number(result.row_count), ms, at: Date.now() });
       setRuns(runsOf(graph));
       if (isShown()) setParams({ text, run: shape.kind === "read" ? "1" : "" }, true);
     } catch (error) {
-      setRun({ error });
+      show({ error });
     }
   }
   // A link that carries a result is run when it is opened; one that would change something is not.

@@ -10,7 +10,7 @@ import { Changed, Commit, count, counted, short, When } from "../parts/values.js
 import { link, parsed, revision, route, setParams } from "../state.js";
 
 /** Choices that are not saved yet are kept for this tab, by graph and branches: they outlive a head that moved. */
-const choicesKey = () => `omnigraph-review ${route.value.graph} ${route.value.params.source} ${route.value.params.target}`;
+const choicesKey = (/** @type {any} */ { source, target }) => `omnigraph-review ${route.value.graph} ${source} ${target}`;
 
 /** The stored queries `check_*` at the source; each must return no rows. @type {(source: string) => Promise<any[]>} */
 async function checks(source) {
@@ -55,10 +55,10 @@ function Merge({ preview, choices, saved, blocks }) {
         body: { source: preview.source, target: preview.target, resolutions: resolutionsOf(choices), expected_source: preview.source_commit_id, expected_target: preview.target_commit_id, message, delete_branch: deletes },
         headers: writeKey(),
       });
-      sessionStorage.removeItem(choicesKey());
-      setDone(answer);
+      sessionStorage.removeItem(choicesKey(preview));
       const made = answer.commit?.graph_commit_id;
       if (saved) await saveReview(saved, preview, choices, { state: "merged", ...(made ? { merge_commit_id: made } : {}) }).catch(() => undefined);
+      setDone(answer);
     });
   if (done) {
     const id = done.commit?.graph_commit_id;
@@ -86,10 +86,13 @@ function Loaded({ found }) {
   const conflicts = preview.merge_conflicts;
   const [saved, setSaved] = useState(found.review);
   const [subject, setSubject] = useState(/** @type {any} */ (null));
-  const first = useMemo(() => fitting(conflicts, parsed(sessionStorage.getItem(choicesKey()) ?? "", Object.values(found.review?.choices ?? {}))), [preview]);
-  const [choices, setChoices] = useState(first.kept);
-  useEffect(() => setChoices(first.kept), [first]);
-  useEffect(() => sessionStorage.setItem(choicesKey(), JSON.stringify(Object.values(choices))), [choices]);
+  const first = useMemo(() => fitting(conflicts, parsed(sessionStorage.getItem(choicesKey(preview)) ?? "", Object.values(found.review?.choices ?? {}))), [preview]);
+  const [made, setMade] = useState({ preview, choices: first.kept });
+  // Choices belong to the preview that they were made for; another one begins with those that still fit.
+  const choicesOf = (/** @type {any} */ kept) => (kept.preview === preview ? kept.choices : first.kept);
+  const choices = choicesOf(made);
+  const choose = (/** @type {(before: any) => any} */ change) => setMade((before) => ({ preview, choices: change(choicesOf(before)) }));
+  useEffect(() => sessionStorage.setItem(choicesKey(preview), JSON.stringify(Object.values(choices))), [choices]);
   const open = conflicts.filter((/** @type {any} */ item) => !choices[conflictKey(item)]).length;
   const failed = checked.filter((/** @type {any} */ item) => item.rows !== 0);
   const { inserts, updates, deletes } = diff.stats;
@@ -121,7 +124,7 @@ function Loaded({ found }) {
         <${Merge} key=${preview.source_commit_id + preview.target_commit_id} preview=${preview} choices=${choices} saved=${saved} blocks=${blocks} />
       </div>
       <div class="stack">
-        ${conflicts.length > 0 && html`<${Conflicts} conflicts=${conflicts} choices=${choices} onChange=${setChoices} />`}
+        ${conflicts.length > 0 && html`<${Conflicts} conflicts=${conflicts} choices=${choices} onChange=${choose} />`}
         <section class="card" aria-label="Changes">
           <header><h2>${counted(total, "change")}</h2></header>
           ${total === 0 ? html`<${Empty} title="Nothing to merge">${preview.source} has nothing that ${preview.target} lacks.<//>` : html`<${DiffChanges} from=${diff.from} to=${diff.to} tables=${diff.tables} onPick=${setSubject} />`}
@@ -166,5 +169,7 @@ export default function Review() {
   const opened = useMemo(() => saved, [graph, source, goal]);
   const review = useLoaded(() => (source ? load(source, goal, opened) : Promise.resolve(null)), [graph, source, goal, opened]);
   if (!source) return html`<${Show} of=${branches}>${(/** @type {any} */ found) => html`<${Choose} branches=${found.branches} reviews=${reviews.value?.reviews ?? []} />`}<//>`;
-  return html`<${Show} of=${review} lines=${10}>${(/** @type {any} */ found) => found && html`<${Loaded} key=${`${source} ${goal}`} found=${found} />`}<//>`;
+  // The review of other branches must not stand under this address while this one is computed.
+  const isOther = review.value && (review.value.preview.source !== source || review.value.preview.target !== goal);
+  return html`<${Show} of=${isOther ? { isLoading: true } : review} lines=${10}>${(/** @type {any} */ found) => found && html`<${Loaded} key=${`${source} ${goal}`} found=${found} />`}<//>`;
 }
