@@ -155,6 +155,30 @@ def test_stored_queries_and_runs_are_opened_again(page: Any) -> None:
     page.get_by_label("Run before").wait_for(state="detached")
 
 
+def test_a_query_is_saved_under_a_name_and_deleted(page: Any) -> None:
+    visit(page, "query", text=AGES)
+    page.get_by_label("name String").fill("p3")
+    dialog, saved = page.get_by_role("dialog"), page.get_by_label("Saved queries")
+    for name, button in (("ages of all", "Save"), ("ages", "Save"), ("ages of all", "Replace")):
+        page.get_by_role("button", name="Save as…").click()
+        assert dialog.get_by_label("Name").input_value() == "ages"
+        dialog.get_by_label("Name").fill(name)
+        dialog.get_by_role("button", name=button, exact=True).click()
+        dialog.wait_for(state="detached")
+    # Another visit of the same browser, at another text.
+    visit(page, "query", text=PAIRS)
+    page.reload()
+    saved.get_by_role("button", name="Delete ages of all").wait_for()
+    assert saved.get_by_role("listitem").count() == 2
+    saved.get_by_role("button", name="ages", exact=True).click()
+    until(page, "document.querySelector('[name=param-name]')?.value === 'p3'")
+    page.on("dialog", lambda asked: asked.accept())
+    saved.get_by_role("button", name="Delete ages", exact=True).click()
+    saved.get_by_role("button", name="ages", exact=True).wait_for(state="detached")
+    saved.get_by_role("button", name="Delete ages of all").click()
+    saved.wait_for(state="detached")
+
+
 def test_a_text_that_changes_something_asks_first(page: Any, graph: Graph) -> None:
     graph.create_branch("written")
     visit(page, "query", ref="written", text='query add() { insert Doc {title: "by hand"} }')
