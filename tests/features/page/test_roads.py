@@ -18,6 +18,12 @@ PAIRS = "query pairs() { match { $p: Person  $p $e: knows $f } return { $p.name,
 FIRST_PAINT_BYTES_MAX = 130 * 1024
 
 
+def commits_since(graph: Graph, branch: str) -> int:
+    """Commits of main since a branch was made from it."""
+    made = next(item.parent_commit for item in graph.branches() if item.name == branch)
+    return [commit.id for commit in graph.commits()].index(str(made))
+
+
 def editor(page: Any) -> Any:
     return page.get_by_label("Query", exact=True)
 
@@ -52,7 +58,9 @@ def test_the_overview_shows_counts_schema_changes_and_branches_without_the_heavy
     page.locator(".tile", has_text="Person").get_by_text("31").wait_for()
     page.get_by_label("Schema").locator("svg text", has_text="Wrote").wait_for()
     page.get_by_label("Last changes").locator(f"a[href*='{last.id}']").wait_for()
-    page.get_by_label("Branches").locator("li", has_text="large").get_by_text("+10,000").wait_for()
+    large = page.get_by_label("Branches").locator("li", has_text="large")
+    large.get_by_text("+10,000").wait_for()
+    large.get_by_text(f"ahead 1, behind {commits_since(graph, 'large')}").wait_for()
     files = {url.partition("/ui/")[2].split("#")[0] for url in watched.urls if "/ui/" in url}
     assert not files & {"vendor/editor.js", "drawing/drawing.js", "drawing/painter.js", "screens/query.js"}
     sizes = page.evaluate(
@@ -64,7 +72,7 @@ def test_the_overview_shows_counts_schema_changes_and_branches_without_the_heavy
 def test_a_branch_and_a_commit_are_found_by_typing(page: Any, graph: Graph) -> None:
     page.get_by_role("button", name="Branch or commit: main").click()
     page.get_by_role("combobox", name="Find a branch or commit").fill("check")
-    page.get_by_role("option", name=re.compile("^checked")).wait_for()
+    page.get_by_role("option", name=re.compile("^checked ahead 1, behind")).wait_for()
     page.keyboard.press("Enter")
     page.get_by_role("button", name="Branch or commit: checked").click()
     page.get_by_role("combobox", name="Find a branch or commit").fill("the first people")

@@ -1,6 +1,7 @@
 /** Review: the changes of a branch as a graph and a list, conflicts settled in place, checks, comments, merge. */
 import { html, useEffect, useMemo, useState } from "../vendor/core.js";
 import { call, writeKey } from "../api.js";
+import { Compared, MAIN, otherBranches } from "../parts/branches.js";
 import { ChangePicture } from "../parts/change_picture.js";
 import { DiffChanges } from "../parts/changes.js";
 import { conflictKey, Conflicts, fitting, resolutionsOf } from "../parts/conflicts.js";
@@ -135,16 +136,15 @@ function Loaded({ found }) {
   `;
 }
 
-/** @param {{branches: string[], reviews: any[]}} props */
-function Choose({ branches, reviews }) {
-  const others = branches.filter((name) => name !== "main");
+/** @param {{others: import("../parts/branches.js").Branch[], reviews: any[]}} props */
+function Choose({ others, reviews }) {
   return html`<div class="title-line"><h1>Review</h1><span class="quiet">what a branch would bring, before it is merged</span></div>
     <div class="columns even">
       <section class="card" aria-label="Branches">
         <header><h2>Branches</h2></header>
         ${others.length === 0
           ? html`<${Empty} title="There is no branch beside main">Edit an entity in Browse, or run <code>omnigraph branch create NAME</code>.<//>`
-          : html`<ul class="rows">${others.map((name) => html`<li><a href=${link("review", { source: name, target: "main" })}>${name} → main</a></li>`)}</ul>`}
+          : html`<ul class="rows">${others.map((branch) => html`<li><a href=${link("review", { source: branch.name, target: MAIN })}>${branch.name} → ${MAIN}</a><${Compared} branch=${branch} /></li>`)}</ul>`}
       </section>
       <section class="card" aria-label="Saved reviews">
         <header><h2>Saved reviews</h2></header>
@@ -162,13 +162,13 @@ function Choose({ branches, reviews }) {
 
 export default function Review() {
   const { graph, params } = route.value;
-  const { source, target: goal = "main", saved } = params;
-  const branches = useLoaded(() => (source ? Promise.resolve({ branches: [] }) : call("branches")), [graph, source]);
+  const { source, target: goal = MAIN, saved } = params;
+  const branches = useLoaded(() => (source ? Promise.resolve([]) : otherBranches()), [graph, source]);
   const reviews = useLoaded(() => (source ? Promise.resolve({ reviews: [] }) : call("reviews").catch(() => ({ reviews: [] }))), [graph, source]);
   // The address gets the id when a review is saved; that does not change what was read.
   const opened = useMemo(() => saved, [graph, source, goal]);
   const review = useLoaded(() => (source ? load(source, goal, opened) : Promise.resolve(null)), [graph, source, goal, opened]);
-  if (!source) return html`<${Show} of=${branches}>${(/** @type {any} */ found) => html`<${Choose} branches=${found.branches} reviews=${reviews.value?.reviews ?? []} />`}<//>`;
+  if (!source) return html`<${Show} of=${branches}>${(/** @type {any} */ others) => html`<${Choose} others=${others} reviews=${reviews.value?.reviews ?? []} />`}<//>`;
   // The review of other branches must not stand under this address while this one is computed.
   const isOther = review.value && (review.value.preview.source !== source || review.value.preview.target !== goal);
   return html`<${Show} of=${isOther ? { isLoading: true } : review} lines=${10}>${(/** @type {any} */ found) => found && html`<${Loaded} key=${`${source} ${goal}`} found=${found} />`}<//>`;
