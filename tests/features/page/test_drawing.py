@@ -26,6 +26,7 @@ MODULES = (
     "parts/conflicts.js",
     "parts/lanes.js",
     "parts/schema_layout.js",
+    "parts/schema_changes.js",
 )
 
 
