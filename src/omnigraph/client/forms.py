@@ -62,7 +62,15 @@ def optional_commit(form: Form) -> GraphCommit | None:
 
 def read_branch(form: Form) -> BranchInfo:
     """A branch and its head."""
-    return BranchInfo(form["name"], form["head"], form["created_at"], form.get("parent_commit"), form.get("actor_id"))
+    return BranchInfo(
+        form["name"],
+        form["head"],
+        form["created_at"],
+        form.get("parent_commit"),
+        form.get("actor_id"),
+        form.get("ahead"),
+        form.get("behind"),
+    )
 
 
 def read_mutation(form: Form) -> MutationResult:

@@ -309,10 +309,10 @@ class RemoteGraph:
         change = f"branch {name!r} was created"
         return forms.read_branch(self._transport.form(Request("POST", "/branches", json=body, change=change)))
 
-    def branches(self, *, actor: Caller = None) -> BranchList:
-        """All branches with their heads, ``main`` first."""
+    def branches(self, *, against: str | None = None, actor: Caller = None) -> BranchList:
+        """All branches with their heads, ``main`` first; ``against`` compares them with a branch."""
         _refuse_actor("branches", actor)
-        form = self._transport.form(Request("GET", "/branches"))
+        form = self._transport.form(Request("GET", "/branches", {} if against is None else {"against": against}))
         found = [forms.read_branch(item) for item in form.get("details") or map(self._bare_branch, form["branches"])]
         return BranchList(sorted(found, key=lambda item: (item.name != MAIN, item.name)))
 

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import date
 
 from omnigraph.engine.history.moments import Moments
 from omnigraph.engine.results import BranchInfo, BranchList, BranchLoss
 from omnigraph.errors import NotFoundError
+from omnigraph.history.commits import relate
 from omnigraph.history.state import ManifestState
 from omnigraph.manifest import branches, naming
-from omnigraph.manifest.commit_log import newest_first
+from omnigraph.manifest.commit_log import Lineage, newest_first
 from omnigraph.manifest.reader import Manifests
 from omnigraph.manifest.refs import Damaged, Ref
 from omnigraph.write.context import WriteContext
@@ -30,11 +32,20 @@ def create_branch(
     return _branch_info(*naming.create_branch(manifests, wanted, capture))
 
 
-def list_branches(manifests: Manifests) -> BranchList:
+def list_branches(manifests: Manifests, against: str | None = None) -> BranchList:
     """Every readable branch, ``main`` first, and the damaged ones beside them."""
+    target = None if against is None else branches.find_head(manifests, against)
     found = list(branches.every_branch(manifests))
-    readable = [_branch_info(*item) for item in found if not isinstance(item, Damaged)]
+    readable = [_compared(manifests, *item, target) for item in found if not isinstance(item, Damaged)]
     return BranchList(readable, (item for item in found if isinstance(item, Damaged)))
+
+
+def _compared(manifests: Manifests, ref: Ref, state: ManifestState, target: ManifestState | None) -> BranchInfo:
+    info = _branch_info(ref, state)
+    if target is None:
+        return info
+    relation = relate(state.head, target.head, Lineage(manifests.store, state, target))
+    return replace(info, ahead=len(relation.only_source), behind=len(relation.only_target))
 
 
 def branch_loss(manifests: Manifests, name: str) -> BranchLoss:

@@ -786,14 +786,15 @@ class Graph:
 
         return create_branch(self._context, name, parent, at, self._author(actor))
 
-    def branches(self, *, actor: Caller = None) -> BranchList:
+    def branches(self, *, against: str | None = None, actor: Caller = None) -> BranchList:
         """All branches with their heads, ``main`` first.
 
+        ``against`` is a branch to compare them with: ``ahead`` and ``behind`` count the commits that only one has.
         Branches that cannot be read are in ``damaged`` of the list, with the file and the reason.
         """
         from omnigraph.engine.branches import list_branches
 
-        return list_branches(self._manifests)
+        return list_branches(self._manifests, against)
 
     def delete_branch_preview(self, name: str, *, actor: Caller = None) -> BranchLoss:
         """The commits that no other branch has, which a deletion would make unreachable."""

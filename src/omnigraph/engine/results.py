@@ -101,16 +101,23 @@ def loaded_text(result: LoadResult) -> str:
 
 @dataclass(frozen=True, slots=True, repr=False)
 class BranchInfo(Displayed):
-    """A branch and its head."""
+    """A branch and its head.
+
+    ``ahead`` counts the commits that only this branch has, ``behind`` those that only the branch has that it is
+    compared with; both are None if it is not compared.
+    """
 
     name: str
     head: str
     created_at_us: int
     parent_commit: str | None = None
     actor: str | None = None
+    ahead: int | None = None
+    behind: int | None = None
 
     def _display(self) -> Display:
-        return Display(f"branch {self.name} at {self.head}{f' by {self.actor}' if self.actor else ''}")
+        compared = "" if self.ahead is None else f", ahead {self.ahead}, behind {self.behind}"
+        return Display(f"branch {self.name} at {self.head}{f' by {self.actor}' if self.actor else ''}{compared}")
 
 
 class BranchList(list[BranchInfo]):

@@ -11,13 +11,15 @@ if TYPE_CHECKING:
 
 
 def branch_json(branch: BranchInfo) -> dict[str, Any]:
-    """A branch and its head."""
+    """A branch and its head; the numbers of commits if it was compared with another branch."""
+    compared = {} if branch.ahead is None else {"ahead": branch.ahead, "behind": branch.behind}
     return {
         "name": branch.name,
         "head": branch.head,
         "created_at": branch.created_at_us,
         "parent_commit": branch.parent_commit,
         "actor_id": branch.actor,
+        **compared,
     }
 
 

@@ -139,6 +139,11 @@ def test_a_branch_is_created_written_renamed_and_deleted(graph: Path) -> None:
     assert run("branch", "rename", "review/a", "b", "--store", graph).stdout == "ok: renamed branch review/a to b\n"
     listed = as_json("branch", "list", graph)
     assert listed["branches"] == ["b", "main"]
+    compared = as_json("branch", "list", graph, "--against", "main")["details"]
+    assert [(item["name"], item["ahead"], item["behind"]) for item in compared] == [("b", 1, 0), ("main", 0, 0)]
+    table = run("branch", "list", graph, "--against", "b").stdout.splitlines()
+    assert [line.split()[-2:] for line in table] == [["ahead", "behind"], ["0", "1"], ["0", "0"]]
+    assert run("branch", "list", graph, "--against", "nowhere").exit_code == 1
     assert [line.split()[0] for line in run("branch", "list", graph).stdout.splitlines()] == ["branch", "main", "b"]
     deleted = as_json("branch", "delete", "b", "--store", graph, "--yes", "--as", "ann")
     assert deleted == {"uri": str(graph), "name": "b", "actor_id": "ann"}

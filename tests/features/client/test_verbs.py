@@ -62,6 +62,7 @@ READS: dict[str, Callable[[Any], Any]] = {
     "catalog": lambda graph: (sorted(graph.catalog("dev").nodes), sorted(graph.catalog().edges)),
     "branches": lambda graph: branches_json(graph.branches())["details"],
     "branches display": lambda graph: repr(graph.branches()),
+    "branches against main": lambda graph: branches_json(graph.branches(against="main"))["details"],
     "commits": lambda graph: commits_json(graph.commits("dev")),
     "commits by filter": lambda graph: commits_json(graph.commits("dev", limit=1, kind="load")),
     "commit": lambda graph: commit_json(graph.commit("dev~1")),

@@ -528,3 +528,22 @@ def test_a_schema_that_one_side_changed_is_taken_and_two_changes_are_refused() -
     assert merge_schemas(base, one, one) == one
     with pytest.raises(SchemaConflict, match="both branches changed the schema differently"):
         merge_schemas(base, one, other)
+
+
+def test_branches_are_compared_by_the_commits_that_only_one_of_them_has(tmp_path: Path) -> None:
+    graph = fresh(tmp_path)
+
+    def compared(against: str) -> dict[str, tuple[int | None, int | None]]:
+        return {item.name: (item.ahead, item.behind) for item in graph.branches(against=against)}
+
+    for branch, name in (("b", "ann"), ("b", "bo"), ("main", "cy")):
+        put(graph, name, branch, age=2)
+    assert compared("main") == {"main": (0, 0), "b": (2, 1)}
+    assert compared("b") == {"main": (1, 2), "b": (0, 0)}
+    graph.merge("b")
+    # The merge commit is the one that the branch lacks, beside that of main before it.
+    assert compared("main") == {"main": (0, 0), "b": (0, 2)}
+    # A fast-forward is a commit of its own.
+    graph.merge("main", "b")
+    assert compared("main")["b"] == (1, 0)
+    assert [item.ahead for item in graph.branches()] == [None, None]

@@ -131,14 +131,27 @@ def watched() -> Watched:
 
 
 @pytest.fixture
-def page(context: Any, live: Live, watched: Watched) -> Iterator[Any]:
-    """A page whose person is ann. No error is printed, and no other host is asked."""
-    page = context.new_page()
-    watched.watch(page)
-    sign_in(page, live, "ann")
-    yield page
+def tab(context: Any, live: Live, watched: Watched) -> Iterator[Any]:
+    """An empty tab. No error is printed in it, and no other host is asked."""
+    tab = context.new_page()
+    watched.watch(tab)
+    yield tab
     assert watched.errors == []
     assert watched.hosts() == {live.address.removeprefix("http://")}
+
+
+@pytest.fixture
+def page(tab: Any, live: Live) -> Any:
+    """A page whose person is ann, at the screen that reads least."""
+    enter(tab, live, "ann")
+    return tab
+
+
+def enter(page: Any, live: Live, actor: str) -> None:
+    """Open the page in a tab that has a token already."""
+    page.add_init_script(f"sessionStorage.setItem('omnigraph-token', {json.dumps(TOKENS[actor])})")
+    page.goto(f"{live.address}/ui/{hash_of('review')}")
+    page.locator(".actor", has_text=actor).wait_for()
 
 
 def sign_in(page: Any, live: Live, actor: str) -> None:
@@ -148,7 +161,26 @@ def sign_in(page: Any, live: Live, actor: str) -> None:
 
 
 def visit(page: Any, screen: str, **params: object) -> None:
-    page.evaluate("hash => { location.hash = hash }", hash_of(screen, **params))
+    """Go to a screen; what stands on the page afterwards is of that screen."""
+    follow(page, hash_of(screen, **params))
+
+
+def follow(page: Any, link: str) -> None:
+    """Open a link of the page. The fragment changes at once, the page with the event that follows."""
+    page.evaluate(
+        """link => {
+          const before = location.hash;
+          location.href = link;
+          if (location.hash === before) return null;
+          return new Promise((done) => addEventListener("hashchange", () => done(null), { once: true }));
+        }""",
+        link,
+    )
+
+
+def address_of(page: Any) -> str:
+    """The address as the page has it: the one of Playwright follows some time later."""
+    return str(page.evaluate("location.href"))
 
 
 def hash_of(screen: str, **params: object) -> str:

@@ -71,7 +71,7 @@ def test_dialogs_and_refusals_have_no_serious_barrier(context: Any, live: Live) 
 
 
 def test_every_screen_is_reached_and_used_by_keys_alone(page: Any) -> None:
-    page.get_by_label("Schema").wait_for()
+    page.get_by_role("heading", name="Review", exact=True).wait_for()
     page.keyboard.press("?")
     page.get_by_role("dialog", name="Keys").wait_for()
     page.keyboard.press("Escape")

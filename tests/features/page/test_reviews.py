@@ -5,7 +5,7 @@ from typing import Any
 
 from omnigraph import Graph
 from tests.features.page.browsers import Watched, until
-from tests.features.page.conftest import LARGE, sign_in, visit
+from tests.features.page.conftest import LARGE, SCHEMA, address_of, enter, follow, visit
 from tests.features.server.live import Live
 
 REVIEW_BYTES_MAX = 60_000
@@ -33,6 +33,7 @@ def test_a_conflict_is_settled_and_merged(page: Any, graph: Graph) -> None:
     picture.locator("[data-drawn] canvas").wait_for()
     picture.get_by_role("button", name="As a table").click()
     rows = picture.get_by_label("The picture as a table").locator("tbody tr")
+    rows.first.wait_for()
     assert {"! Person\tp2", "+ Doc\tplan", "p1\t+ Wrote\tplan"} <= set(rows.all_inner_texts())
     merge = page.get_by_role("button", name="Merge into main")
     page.locator("[data-name=blocks]", has_text="1 conflict is open").wait_for()
@@ -44,6 +45,19 @@ def test_a_conflict_is_settled_and_merged(page: Any, graph: Graph) -> None:
     page.get_by_text("✓ Merged").wait_for()
     assert next(iter(graph.commits(limit=1))).message == "the plan"
     assert city(graph, "p2") == "west"
+
+
+def test_a_choice_is_kept_that_is_made_as_soon_as_it_can_be(page: Any) -> None:
+    # Before anything that the page does after its first picture of the review.
+    page.evaluate(
+        """() => new MutationObserver((_, observer) => {
+          const choice = document.querySelector(".conflict input[type=radio]");
+          if (choice) observer.disconnect(), choice.click();
+        }).observe(document.body, { childList: true, subtree: true })"""
+    )
+    visit(page, "review", source="discussed", target="main")
+    page.get_by_text("every conflict is settled").wait_for()
+    page.get_by_label("source west").and_(page.locator(":checked")).wait_for()
 
 
 def test_conflicts_are_settled_by_a_value_and_by_a_rule_for_all_that_are_alike(page: Any, graph: Graph) -> None:
@@ -77,8 +91,8 @@ def test_a_saved_review_keeps_choices_and_comments_and_is_computed_again_when_a_
     # Another person, with the same link, after a branch has moved and one of the values with it.
     graph.mutate('query q() { update Person set {city: "far"} where name = "p22" }', branch=branch)
     other = new_context().new_page()
-    sign_in(other, live, "ann")
-    other.evaluate("address => { location.href = address }", page.url)
+    enter(other, live, "ann")
+    follow(other, address_of(page))
     other.get_by_text("1 choice no longer fit and was dropped").wait_for()
     assert other.get_by_role("group", name=re.compile("p21")).get_by_label("source west").is_checked()
     assert not other.get_by_role("group", name=re.compile("p22")).get_by_label("target east").is_checked()
@@ -110,6 +124,43 @@ def test_a_check_that_finds_rows_holds_a_merge_back(page: Any) -> None:
     visit(page, "review", source="checked", target="main")
     page.get_by_label("Checks").locator("li", has_text="check_no_draft returned 1 row").wait_for()
     assert page.get_by_role("button", name="Merge into main").is_disabled()
+
+
+def test_a_broken_constraint_is_listed_settled_by_a_deletion_and_merged(page: Any, graph: Graph) -> None:
+    graph.mutate('query q() { insert Doc {title: "short-lived"} }')
+    graph.create_branch("dangling")
+    graph.mutate('query q() { insert Wrote {from: "p1", to: "short-lived"} }', branch="dangling")
+    graph.mutate('query q() { delete Doc where title = "short-lived" }')
+    visit(page, "review", source="dangling", target="main")
+    checks = page.get_by_label("Checks")
+    checks.get_by_text("1 constraint is broken").wait_for()
+    checks.get_by_text("'short-lived' not found in Doc").wait_for()
+    checks.get_by_text("schema unchanged").wait_for()
+    merge = page.get_by_role("button", name="Merge into main")
+    assert merge.is_disabled()
+    page.get_by_label("delete the edge").check()
+    checks.get_by_text("constraints hold").wait_for()
+    page.get_by_role("button", name="Save review").click()
+    page.get_by_label("Comments").get_by_text("saved by ann").wait_for()
+    page.reload()
+    page.get_by_label("delete the edge").and_(page.locator(":checked")).wait_for()
+    merge.click()
+    page.get_by_text("✓ Merged").wait_for()
+    assert graph.merge_preview("dangling").outcome.value == "already_up_to_date"
+
+
+def test_changes_of_the_schema_are_named_and_schemas_that_conflict_stop_a_review(
+    page: Any, graph: Graph, watched: Watched
+) -> None:
+    watched.expected = {409}
+    for name, addition in (("paged", "pages: I64?"), ("texts", "pages: String?")):
+        graph.create_branch(name)
+        graph.apply_schema(SCHEMA.replace("length: I64?", f"length: I64?  {addition}"), branch=name)
+    visit(page, "review", source="paged", target="main")
+    page.get_by_label("Checks").get_by_text("+ Doc.pages (I64?)").wait_for()
+    visit(page, "review", source="paged", target="texts")
+    page.get_by_role("heading", name="paged → texts").wait_for()
+    page.get_by_label("Checks").get_by_text("the schemas conflict").wait_for()
 
 
 def test_a_large_change_is_drawn_by_type_listed_in_pages_and_costs_as_little_as_a_small_one(

@@ -146,7 +146,24 @@
     const moved = { ...conflict, property: "size" };
     const choices = [choose(conflict, "value", 9), choose(gone, "source"), choose({ ...moved, source: 5 }, "target")];
     const { kept, dropped } = fitting([conflict, moved], choices);
-    return [[Object.keys(kept), dropped, resolutionsOf(kept)], [["P/a/age"], 2, [{ type: "P", id: "a", property: "age", value: 9 }]]];
+    const broken = { type_name: "E", entity_id: "e", property: "dst", kind: "orphan_edge" };
+    return [
+      [Object.keys(kept), dropped, resolutionsOf(kept)],
+      [["P/a/age"], 2, [{ type: "P", id: "a", property: "age", value: 9 }]],
+      [resolutionsOf(fitting([broken], [choose(broken, "delete")]).kept)],
+      [[{ type: "E", id: "e", property: "dst", kind: "orphan_edge", take: "delete" }]],
+    ];
+  },
+
+  /** Changes of a schema are named, counts are none of them. */
+  async schemas({ schemaChanges, schemaText }) {
+    const type = (name, properties, rest = {}) => ({ kind: "node", name, count: 1, unique: [], properties: Object.entries(properties).map(([name, type]) => ({ name, type })), ...rest });
+    const before = { nodes: [type("A", { x: "I32", y: "String" }), type("B", {})], edges: [] };
+    const after = { nodes: [type("A", { x: "I64", z: "Bool?" }, { unique: [["z"]] }), type("C", { q: "Date" }, { count: 9 })], edges: [] };
+    return [
+      [schemaText(schemaChanges(before, after)), schemaChanges(before, { ...before, nodes: before.nodes.map((item) => ({ ...item, count: 7 })) })],
+      ["~ A.x (I32 → I64), − A.y, + A.z (Bool?), ~ A (constraints, indexes or annotations), − node B, + node C", []],
+    ];
   },
 
   /** Lanes of branches have main first. */

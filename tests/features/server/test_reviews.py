@@ -54,7 +54,7 @@ def test_a_review_keeps_heads_choices_and_comments(client: httpx2.Client, graph:
         )
         assert sent.json()["text"] == text
     found = client.get(f"{BASE}/reviews/{saved['id']}").json()
-    assert found["choices"] == [{**CHOICE, "target": None}]
+    assert found["choices"] == [{**CHOICE, "target": None, "kind": None}]
     assert [(item["text"], item["about"]) for item in found["comments"]] == [
         ("who is <b>dee</b>?", {**where}),
         ("fine", None),

@@ -69,25 +69,36 @@ def create_command(
 
 @command.command("list")
 @uri_argument
+@click.option(
+    "--against",
+    metavar="BRANCH",
+    shell_complete=branch_names,
+    help="Count the commits that each branch is ahead of and behind another one, such as main.",
+)
 @reads_graph
 @format_option
 @json_option
-def list_command(address: Address, format_: str | None, as_json: bool) -> int:
+def list_command(address: Address, against: str | None, format_: str | None, as_json: bool) -> int:
     """List the branches with their heads.
 
     A branch that cannot be read is listed as damaged, and the exit code is 1.
     """
     chosen = chosen_format(format_, as_json=as_json)
-    branches = address.open().branches()
+    branches = address.open().branches(against=against)
     status = FAILED if branches.damaged else OK
     if chosen == "json":
         say_json(branches_json(branches))
         return status
-    rows: list[tuple[str | None, ...]] = [
+    columns: dict[str, type] = {"branch": str, "head": str, "created": str, "actor": str}
+    rows: list[tuple[str | int | None, ...]] = [
         (item.name, item.head, when(item.created_at_us), item.actor) for item in branches
     ]
     rows += [(item.branch or item.path, "damaged", None, None) for item in branches.damaged]
-    show_list("branch list", {"branch": str, "head": str, "created": str, "actor": str}, rows, chosen)
+    if against is not None:
+        columns |= {"ahead": int, "behind": int}
+        counts = [*((item.ahead, item.behind) for item in branches), *((None, None) for _ in branches.damaged)]
+        rows = [(*row, *count) for row, count in zip(rows, counts, strict=True)]
+    show_list("branch list", columns, rows, chosen)
     for item in branches.damaged:
         say(f"{paint('damaged', 'red', bold=True)}: {item.path} {item.what}", to_stderr=True)
     return status

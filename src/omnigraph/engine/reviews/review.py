@@ -31,6 +31,8 @@ class Choice:
     base: Any = None
     source: Any = None
     target: Any = None
+    kind: str | None = None
+    """The broken constraint that the answer is about; None for two changes of one entity."""
 
 
 @dataclass(frozen=True, slots=True)

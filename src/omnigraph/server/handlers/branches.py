@@ -30,7 +30,8 @@ def size(_: Any) -> int:
 
 def list_all(call: Call, _: None) -> Reply:
     """The branches by name."""
-    return json_reply(branch_names_json(call.graph.branches()))
+    against = call.query.get("against")
+    return json_reply(branch_names_json(call.graph.branches(against=None if against is None else branch_name(against))))
 
 
 @dataclass(frozen=True, slots=True)

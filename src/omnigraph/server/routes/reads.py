@@ -101,6 +101,7 @@ STATE: Final = (
             "branches",
             "The branches of the graph.",
             replies(Reply("The names, sorted.", {JSON: BranchListOutput}), 401, 403),
+            (Parameter("against", str, "A branch to count the commits ahead of and behind.", is_addition=True),),
         ),
         branches.LIST,
     ),

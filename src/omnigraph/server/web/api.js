@@ -17,7 +17,7 @@ export class ApiError extends Error {
 }
 
 /** Wait until the server answers again, then read everything once more. */
-async function awaitServer() {
+export async function awaitServer() {
   if (connection.value === "offline") return;
   connection.value = "offline";
   for (;;) {

@@ -1,6 +1,6 @@
 /** The shell: bar, router, keys, and the screens, which are loaded when they are opened. */
 import { html, render, useEffect, useState } from "./vendor/core.js";
-import { request } from "./api.js";
+import { awaitServer, request } from "./api.js";
 import { Bar } from "./parts/bar.js";
 import { Dialog } from "./parts/dialog.js";
 import { Problem } from "./parts/loading.js";
@@ -90,7 +90,11 @@ function Screen({ name }) {
     let isCurrent = true;
     SCREENS[name][2]().then(
       (module) => isCurrent && setFound({ name, Part: module.default }),
-      () => isCurrent && setFound({ name, error: { status: 0, message: "This screen could not be loaded." } }),
+      () => {
+        // The server may be gone before the screen was ever opened; it is loaded again when the server is back.
+        awaitServer();
+        if (isCurrent) setFound({ name, error: { status: 0, message: "This screen could not be loaded." } });
+      },
     );
     document.title = `${SCREENS[name][1]} · ${route.value.graph} · Omnigraph`;
     return () => {

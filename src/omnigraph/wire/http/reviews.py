@@ -67,4 +67,5 @@ def _choice_json(choice: Choice) -> dict[str, Any]:
         "base": choice.base,
         "source": choice.source,
         "target": choice.target,
+        "kind": choice.kind,
     }

@@ -35,7 +35,17 @@ function Group({ table, read, isOpen, onPick }) {
   const [opened, setOpened] = useState(isOpen);
   const [changes, setChanges] = useState(/** @type {any[] | null} */ (null));
   const [error, setError] = useState(/** @type {any} */ (null));
-  const more = () => read(table.table_key, changes?.length ?? 0).then((found) => setChanges((before) => [...(before ?? []), ...found]), setError);
+  const [isReading, setReading] = useState(false);
+  async function more() {
+    setReading(true);
+    try {
+      const found = await read(table.table_key, changes?.length ?? 0);
+      setChanges((before) => [...(before ?? []), ...found]);
+    } catch (problem) {
+      setError(problem);
+    }
+    setReading(false);
+  }
   useEffect(() => {
     if (opened && changes === null) more();
   }, [opened]);
@@ -44,7 +54,7 @@ function Group({ table, read, isOpen, onPick }) {
     ${error && html`<${Problem} error=${error} />`}
     ${opened && changes === null && !error && html`<div class="skeleton" role="status" aria-label="Loading"></div>`}
     ${changes && html`<ul class="changes" tabindex="0">${changes.map((change) => html`<${Change} key=${change.id} change=${change} onPick=${onPick} />`)}</ul>`}
-    ${changes && changes.length < total && html`<p class="line tiny quiet">${count(changes.length)} of ${count(total)} shown <button class="small" onClick=${more}>Show more</button></p>`}
+    ${changes && changes.length < total && html`<p class="line tiny quiet">${count(changes.length)} of ${count(total)} shown <button class="small" disabled=${isReading} onClick=${more}>Show more</button></p>`}
   </details>`;
 }
 

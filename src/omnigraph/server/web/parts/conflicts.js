@@ -1,16 +1,30 @@
-/** Conflicts of a merge, settled in place: source, target, another value, or one rule for all that are alike. */
+/** Conflicts of a merge and constraints that it breaks, settled in place: source, target, another value, deletion, or one
+ * rule for all that are alike. */
 import { html, useState } from "../vendor/core.js";
 import { counted, text } from "./values.js";
 
-/** @typedef {{type: string, id: string, property: string | null, take: string, value?: any, base: any, source: any, target: any}} Choice */
+/** @typedef {{type: string, id: string, property: string | null, kind: string | null, take: string, value?: any, base: any, source: any, target: any}} Choice */
 
 const SHOWN_MAX = 100;
+/** Ways to settle a broken constraint, by its kind. */
+const WAYS = /** @type {Record<string, string[]>} */ ({
+  orphan_edge: ["source", "target", "delete"],
+  unique_violation: ["source", "target", "value", "delete"],
+  cardinality_violation: ["source", "target"],
+  value_constraint_violation: ["value", "delete"],
+});
+
+/** A constraint of the merged graph that is broken: both sides are valid, and together they are not. @type {(conflict: any) => boolean} */
+export const isBroken = (conflict) => conflict.kind in WAYS;
+
+/** @type {(conflict: any) => string[]} */
+const waysOf = (conflict) => (WAYS[conflict.kind] ?? ["source", "target", "value"]).filter((way) => way !== "value" || conflict.property);
 
 /** @type {(conflict: any) => string} */
-export const conflictKey = (conflict) => `${conflict.type_name ?? conflict.type}/${conflict.entity_id ?? conflict.id}/${conflict.property ?? ""}`;
+export const conflictKey = (conflict) => `${conflict.type_name ?? conflict.type}/${conflict.entity_id ?? conflict.id}/${conflict.property ?? ""}${isBroken(conflict) ? ` ${conflict.kind}` : ""}`;
 
 /** The choice for a conflict, with the values that it was made for. @type {(conflict: any, take: string, value?: any) => Choice} */
-export const choose = (conflict, take, value = null) => ({ type: conflict.type_name, id: conflict.entity_id, property: conflict.property ?? null, take, value, base: conflict.base ?? null, source: conflict.source ?? null, target: conflict.target ?? null });
+export const choose = (conflict, take, value = null) => ({ type: conflict.type_name, id: conflict.entity_id, property: conflict.property ?? null, kind: isBroken(conflict) ? conflict.kind : null, take, value, base: conflict.base ?? null, source: conflict.source ?? null, target: conflict.target ?? null });
 
 /** Choices that still fit: the conflict exists, and its three values are those that were seen.
  * @type {(conflicts: any[], choices: Choice[]) => {kept: Record<string, Choice>, dropped: number}} */
@@ -26,7 +40,7 @@ export function fitting(conflicts, choices) {
 
 /** What the server takes. @type {(choices: Record<string, Choice>) => any[]} */
 export const resolutionsOf = (choices) =>
-  Object.values(choices).map(({ type, id, property, take, value }) => ({ type, id, ...(property ? { property } : {}), ...(take === "value" ? { value } : { take }) }));
+  Object.values(choices).map(({ type, id, property, kind, take, value }) => ({ type, id, ...(property ? { property } : {}), ...(kind ? { kind } : {}), ...(take === "value" ? { value } : { take }) }));
 
 /** The value of a field, typed like the sides of the conflict. @type {(conflict: any, typed: string) => any} */
 function typedLike(conflict, typed) {
@@ -45,9 +59,12 @@ function typedLike(conflict, typed) {
 function Conflict({ conflict, choice, alike, onChoose, onRule }) {
   const [typed, setTyped] = useState(choice?.take === "value" ? text(choice.value) : "");
   const name = conflictKey(conflict);
+  const ways = waysOf(conflict);
+  const hasValues = conflict.property && !isBroken(conflict);
+  const meanings = /** @type {Record<string, string>} */ ({ source: "as in the source", target: "as in the target", delete: `delete ${conflict.entity_kind === "edge" ? "the edge" : conflict.entity_id}` });
   const side = (/** @type {string} */ take) => html`<label class="option">
     <input type="radio" name=${name} checked=${choice?.take === take} onChange=${() => onChoose(choose(conflict, take))} />
-    <span><span class="quiet tiny">${take}</span> <strong>${conflict.property ? text(conflict[take]) : take === "source" ? "as in the source" : "as in the target"}</strong></span>
+    <span><span class="quiet tiny">${take}</span> <strong>${hasValues ? text(conflict[take]) : meanings[take]}</strong></span>
   </label>`;
   const value = (/** @type {string} */ next) => {
     setTyped(next);
@@ -57,11 +74,11 @@ function Conflict({ conflict, choice, alike, onChoose, onRule }) {
     <legend class="hidden">Conflict of ${name}</legend>
     <div class="line spread">
       <span><strong class=${choice ? "plus" : "minus"}>${choice ? "✓" : "!"}</strong> ${conflict.type_name} <strong>${conflict.entity_id}</strong>${conflict.property ? html` · ${conflict.property}` : ""}</span>
-      <span class="quiet tiny">${conflict.property ? html`base <strong>${text(conflict.base)}</strong>` : conflict.message}</span>
+      <span class="quiet tiny">${hasValues ? html`base <strong>${text(conflict.base)}</strong>` : conflict.message}</span>
     </div>
     <div class="options">
-      ${side("source")} ${side("target")}
-      ${conflict.property &&
+      ${ways.filter((way) => way !== "value").map(side)}
+      ${ways.includes("value") &&
       html`<label class="option">
         <input type="radio" name=${name} aria-label="another value" checked=${choice?.take === "value"} onChange=${() => value(typed)} />
         <input aria-label=${`Value for ${name}`} placeholder="another value" value=${typed} onInput=${(/** @type {any} */ event) => value(event.target.value)} />
@@ -74,9 +91,9 @@ function Conflict({ conflict, choice, alike, onChoose, onRule }) {
 /** @param {{conflicts: any[], choices: Record<string, Choice>, onChange: (next: (before: any) => any) => void}} props */
 export function Conflicts({ conflicts, choices, onChange }) {
   const settle = (/** @type {Record<string, Choice>} */ items) => onChange((/** @type {any} */ before) => ({ ...before, ...items }));
-  const likes = (/** @type {any} */ like) => conflicts.filter((item) => item.type_name === like.type_name && item.property === like.property);
+  const likes = (/** @type {any} */ like) => conflicts.filter((item) => item.type_name === like.type_name && item.property === like.property && isBroken(item) === isBroken(like) && (!isBroken(item) || item.kind === like.kind));
   const rule = (/** @type {any} */ like) => settle(Object.fromEntries(likes(like).map((item) => [conflictKey(item), choose(item, choices[conflictKey(like)].take)])));
-  const all = (/** @type {string} */ take) => settle(Object.fromEntries(conflicts.map((item) => [conflictKey(item), choose(item, take)])));
+  const all = (/** @type {string} */ take) => settle(Object.fromEntries(conflicts.filter((item) => waysOf(item).includes(take)).map((item) => [conflictKey(item), choose(item, take)])));
   return html`<section class="card" aria-label="Conflicts">
     <header><h2>${counted(conflicts.length, "conflict")}</h2>
       <span class="line tiny"><span class="quiet">all:</span> <button class="small" onClick=${() => all("source")}>source</button><button class="small" onClick=${() => all("target")}>target</button></span>

@@ -42,6 +42,8 @@ function extensions(cm, hooks) {
   const diagnose = async (/** @type {any} */ view) => {
     const text = view.state.doc.toString();
     const found = await hooks.current.check(text);
+    // The answer about an earlier text may come after that about this one.
+    if (view.state.doc.toString() !== text) return [];
     hooks.current.diagnostics(found?.diagnostics ?? []);
     return (found?.diagnostics ?? []).map((/** @type {any} */ item) => {
       const from = Math.min(toUnits(text, item.range.start), text.length);

@@ -5,7 +5,7 @@ import { Dialog } from "./dialog.js";
 import { notice, route } from "../state.js";
 
 /** @type {(name: string, content: BlobPart, type: string) => void} */
-export function save(name, content, type) {
+export function saveFile(name, content, type) {
   const url = URL.createObjectURL(content instanceof Blob ? content : new Blob([content], { type }));
   Object.assign(document.createElement("a"), { href: url, download: name }).click();
   setTimeout(() => URL.revokeObjectURL(url), 10_000);
@@ -53,7 +53,7 @@ export function Export({ text, params, result }) {
   const snippet = pythonOf(text, params, commit);
   async function arrow() {
     try {
-      save("result.arrows", await download("query", { body: { query: text, params, snapshot: commit }, headers: { accept: ARROW } }), ARROW);
+      saveFile("result.arrows", await download("query", { body: { query: text, params, snapshot: commit }, headers: { accept: ARROW } }), ARROW);
     } catch (error) {
       notice.value = /** @type {Error} */ (error).message;
     }
@@ -63,9 +63,9 @@ export function Export({ text, params, result }) {
     notice.value = "Copied.";
   }
   return html`<span class="line" role="group" aria-label="Export">
-    <button class="small" onClick=${() => save("result.csv", csvOf(result), "text/csv")}>CSV</button>
+    <button class="small" onClick=${() => saveFile("result.csv", csvOf(result), "text/csv")}>CSV</button>
     <button class="small" onClick=${arrow}>Arrow</button>
-    <button class="small" onClick=${() => save("result.json", JSON.stringify(result.rows, null, 1), "application/json")}>JSON</button>
+    <button class="small" onClick=${() => saveFile("result.json", JSON.stringify(result.rows, null, 1), "application/json")}>JSON</button>
     <button class="small" onClick=${() => setPython(true)}>Python</button>
     ${isPython &&
     html`<${Dialog} title="The same rows in Python" onClose=${() => setPython(false)}>

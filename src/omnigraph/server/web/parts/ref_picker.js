@@ -2,6 +2,7 @@
 import { html, useEffect, useRef, useState } from "../vendor/core.js";
 import { call } from "../api.js";
 import { route, setParams } from "../state.js";
+import { Compared, otherBranches } from "./branches.js";
 import { useLoaded } from "./loading.js";
 import { short, When } from "./values.js";
 
@@ -11,14 +12,14 @@ const COMMIT_ID = /^[0-9A-HJKMNP-TV-Z]{26}$/;
 
 /** @typedef {{name: string, note?: any, changes: Record<string, string>}} Option */
 
-/** @type {(text: string, branches: string[], commits: any[]) => Option[]} */
-function optionsOf(text, branches, commits) {
+/** @type {(text: string, branches: string[], compared: Map<string, any>, commits: any[]) => Option[]} */
+function optionsOf(text, branches, compared, commits) {
   const wanted = text.trim().toLowerCase();
   const fits = (/** @type {string} */ name) => name.toLowerCase().includes(wanted);
   const named = branches.filter(fits).slice(0, BRANCHES_SHOWN);
   const found = commits.filter((commit) => fits(commit.message ?? "") || fits(commit.graph_commit_id) || fits(commit.kind)).slice(0, COMMITS_SHOWN);
   const options = [
-    ...named.map((name) => ({ name, note: "branch", changes: { ref: name, at: "" } })),
+    ...named.map((name) => ({ name, note: compared.has(name) ? html`<${Compared} branch=${compared.get(name)} />` : "branch", changes: { ref: name, at: "" } })),
     ...found.map((commit) => ({ name: `@${short(commit.graph_commit_id)} ${commit.message || commit.kind}`, note: html`<${When} micros=${commit.created_at} />`, changes: { at: commit.graph_commit_id } })),
   ];
   const id = text.trim().toUpperCase();
@@ -32,7 +33,9 @@ function Chooser({ branches, onClose }) {
   const [place, setPlace] = useState(0);
   const input = useRef(/** @type {any} */ (null));
   const commits = useLoaded(() => call("commits", { query: { branch: ref } }).catch(() => ({ commits: [] })), [ref]);
-  const options = optionsOf(text, branches, commits.value?.commits ?? []);
+  const others = useLoaded(() => otherBranches().catch(() => []), []);
+  const compared = new Map((others.value ?? []).map((/** @type {any} */ item) => [item.name, item]));
+  const options = optionsOf(text, branches, compared, commits.value?.commits ?? []);
   useEffect(() => input.current?.focus(), []);
   const choose = (/** @type {Option | undefined} */ option) => {
     if (!option) return;

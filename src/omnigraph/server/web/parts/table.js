@@ -21,7 +21,7 @@ const numeric = (columns, rows) => new Set(columns.filter((name) => rows.slice(0
 
 /**
  * @param {{columns: string[], rows: any[], sort?: string, descending?: boolean, onSort?: (column: string) => void,
- *   picked?: (row: any) => boolean, onPick?: (row: any) => void, label: string}} props
+ *   picked?: (row: any) => boolean, onPick?: (row: any) => void, label: string}} props rows that are picked have ids
  */
 export function Table({ columns, rows, sort, descending, onSort, picked, onPick, label }) {
   const box = useRef(/** @type {any} */ (null));
@@ -50,7 +50,7 @@ export function Table({ columns, rows, sort, descending, onSort, picked, onPick,
         ${first > 0 && html`<tr style=${{ height: `${first * ROW}px` }}></tr>`}
         ${rows.slice(first, last).map(
           (row, i) => html`<tr
-            key=${first + i}
+            key=${onPick ? row.id : first + i}
             class=${`${onPick ? "pick" : ""} ${picked?.(row) ? "picked" : ""}`}
             tabindex=${onPick ? 0 : undefined}
             aria-selected=${onPick ? String(Boolean(picked?.(row))) : undefined}

@@ -1,5 +1,5 @@
 /** Browse: entities of a type with filters and sort, one entity beside with its neighbours and history; or a picture. */
-import { html, useEffect, useMemo } from "../vendor/core.js";
+import { html, useLayoutEffect, useMemo } from "../vendor/core.js";
 import { call } from "../api.js";
 import { nodeNames, TypeDot, typesOf, useCatalog } from "../parts/catalog.js";
 import { ReviewHint } from "../parts/edit.js";
@@ -56,7 +56,7 @@ function Rows({ type, where }) {
   const offset = Number(params.offset) || 0;
   const body = { kind: type.kind, type: type.name, where, sort, descending: order === "desc", limit: PAGE, offset, ...target() };
   const page = useLoaded(() => call("entities", { body }), [JSON.stringify(body), route.value.graph]);
-  useEffect(() => {
+  useLayoutEffect(() => {
     shownCommit.value = page.value?.graph_commit_id ?? "";
   }, [page.value]);
   return html`<${Show} of=${page} lines=${10}>

@@ -1,6 +1,7 @@
 /** Overview: numbers of entities, the schema as a picture, the last changes, branches. */
-import { html, useEffect } from "../vendor/core.js";
+import { html, useLayoutEffect } from "../vendor/core.js";
 import { call } from "../api.js";
+import { Compared, MAIN, otherBranches } from "../parts/branches.js";
 import { TypeDot, typesOf, useCatalog } from "../parts/catalog.js";
 import { Empty, Show, useLoaded } from "../parts/loading.js";
 import { SchemaPicture, SchemaTable } from "../parts/schema_picture.js";
@@ -39,25 +40,25 @@ function LastChanges({ commits }) {
   </section>`;
 }
 
-/** A branch, with its changes since it was made. @param {{name: string, made?: string}} props */
-function Branch({ name, made }) {
-  const diff = useLoaded(() => call("diff", { query: { from: made ?? "main", to: name, summary: true } }), [name, route.value.graph]);
+/** A branch, with its changes since it was made. @param {{branch: import("../parts/branches.js").Branch}} props */
+function Branch({ branch }) {
+  const { name } = branch;
+  const diff = useLoaded(() => call("diff", { query: { from: branch.parent_commit ?? MAIN, to: name, summary: true } }), [name, route.value.graph]);
   const stats = diff.value?.stats;
   return html`<li>
     <a href=${link("overview", { ref: name, at: "" })}>${name}</a>
     ${stats ? html`<${Changed} counts=${[stats.inserts, stats.updates, stats.deletes]} />` : html`<span class="quiet">${diff.error ? "" : "…"}</span>`}
+    <${Compared} branch=${branch} />
     <a class="button small" href=${link("review", { source: name, target: "main", ref: "", at: "" })} aria-label=${`Review ${name}`}>Review</a>
   </li>`;
 }
 
-/** @param {{branches: string[], details: any[]}} props */
-function Branches({ branches, details }) {
-  const made = Object.fromEntries(details.map((item) => [item.name, item.parent_commit]));
-  const others = branches.filter((name) => name !== "main");
+/** @param {{others: import("../parts/branches.js").Branch[]}} props */
+function Branches({ others }) {
   return html`<section class="card" aria-label="Branches">
     <header><h2>Branches</h2><span class="quiet tiny">changes since each was made</span></header>
     ${others.length === 0 && html`<${Empty} title="Only main">A branch is a place to try something: <code>omnigraph branch create NAME</code>, or edit an entity in Browse.<//>`}
-    <ul class="rows">${others.slice(0, BRANCHES_SHOWN).map((name) => html`<${Branch} key=${name} name=${name} made=${made[name]} />`)}</ul>
+    <ul class="rows">${others.slice(0, BRANCHES_SHOWN).map((branch) => html`<${Branch} key=${branch.name} branch=${branch} />`)}</ul>
     ${others.length > BRANCHES_SHOWN && html`<p class="quiet tiny">${count(BRANCHES_SHOWN)} of ${count(others.length)} shown</p>`}
   </section>`;
 }
@@ -77,8 +78,8 @@ export default function Overview() {
   const { params } = route.value;
   const catalog = useCatalog();
   const commits = useLoaded(() => call("commits", { query: { branch: params.ref || "main" } }), moment());
-  const branches = useLoaded(() => call("branches"), [route.value.graph]);
-  useEffect(() => {
+  const branches = useLoaded(otherBranches, [route.value.graph]);
+  useLayoutEffect(() => {
     shownCommit.value = catalog.value?.graph_commit_id ?? "";
   }, [catalog.value]);
   return html`<${Show} of=${catalog} lines=${10}>
@@ -100,7 +101,7 @@ export default function Overview() {
             ${found.nodes.length ? html`<${Schema} catalog=${found} />` : html`<${Empty} title="The schema has no types">Declare them: <code>omnigraph schema apply</code>.<//>`}
             <div class="stack">
               <${Show} of=${commits}>${(/** @type {any} */ list) => html`<${LastChanges} commits=${list.commits} />`}<//>
-              <${Show} of=${branches}>${(/** @type {any} */ list) => html`<${Branches} branches=${list.branches} details=${list.details ?? []} />`}<//>
+              <${Show} of=${branches}>${(/** @type {any} */ others) => html`<${Branches} others=${others} />`}<//>
             </div>
           </div>
         </div>

@@ -4,13 +4,14 @@ import { call, writeKey } from "../api.js";
 import { nodeNames, useCatalog } from "../parts/catalog.js";
 import { Editor } from "../parts/editor.js";
 import { Export } from "../parts/export.js";
-import { Empty, Problem, useLoaded } from "../parts/loading.js";
+import { forget, remember, runsOf } from "../parts/kept_queries.js";
+import { Empty, Problem } from "../parts/loading.js";
 import { Parameters, valuesOf } from "../parts/parameters.js";
 import { expandNode, Picture } from "../parts/picture.js";
 import { cost, Plan } from "../parts/plan.js";
-import { forget, remember, runsOf } from "../parts/query_history.js";
+import { SaveDialog, Shelf } from "../parts/shelf.js";
 import { Table } from "../parts/table.js";
-import { counted, short, When } from "../parts/values.js";
+import { counted, short } from "../parts/values.js";
 import { go, link, moment, parsed, revision, route, setParams, shownCommit, target } from "../state.js";
 
 const VIEWS = ["Table", "Graph", "Plan", "JSON"];
@@ -67,28 +68,6 @@ const Diagnostics = ({ diagnostics, onPick }) => html`<ul class="diagnostics" ar
   )}
 </ul>`;
 
-/** Queries of the server and of this browser. @param {{onOpen: (text: string, params?: string) => void, runs: any[], onForget: () => void}} props */
-function Shelf({ onOpen, runs, onForget }) {
-  const stored = useLoaded(() => call("queries"), [route.value.graph]);
-  const open = async (/** @type {string} */ name) => onOpen((await call(`queries/${encodeURIComponent(name)}`)).text.trim(), "");
-  return html`
-    ${stored.value?.queries.length > 0 &&
-    html`<section class="card" aria-label="Stored queries">
-      <header><h2>Stored queries</h2></header>
-      <ul class="rows">
-        ${stored.value.queries.map((/** @type {any} */ item) => html`<li><button class="plain small mono" onClick=${() => open(item.name)}>${item.name}</button><span class="quiet tiny">${item.description ?? item.params.map((/** @type {any} */ p) => p.name).join(", ")}</span></li>`)}
-      </ul>
-    </section>`}
-    ${runs.length > 0 &&
-    html`<section class="card" aria-label="Run before">
-      <header><h2>Run before</h2><button class="plain small" onClick=${onForget}>Clear</button></header>
-      <ul class="rows">
-        ${runs.slice(0, 8).map((item) => html`<li><button class="plain small mono" title=${item.text} onClick=${() => onOpen(item.text, item.params)}>${/query\s+(\w+)/.exec(item.text)?.[1] ?? "query"}</button><span class="quiet tiny">${counted(item.rows, "row")}, ${item.ms} ms, <${When} micros=${item.at * 1000} /></span></li>`)}
-      </ul>
-    </section>`}
-  `;
-}
-
 /** @type {(catalog: any) => string} */
 function firstText(catalog) {
   const type = catalog?.nodes[0];
@@ -114,6 +93,7 @@ export default function Query() {
   const [run, setRun] = useState(/** @type {any} */ ({}));
   const [diagnostics, setDiagnostics] = useState(/** @type {any[]} */ ([]));
   const [runs, setRuns] = useState(() => runsOf(graph));
+  const [isSaving, setSaving] = useState(false);
   const select = useRef(/** @type {any} */ (null));
   const text = params.text ?? firstText(catalog.value);
   const given = useMemo(() => /** @type {Record<string, string>} */ (parsed(params.params, {})), [params.params]);
@@ -138,12 +118,16 @@ export default function Query() {
 
   const signature = JSON.stringify([text, params.params ?? "", ...moment()]);
   const lastRun = useRef("");
+  // Runs are counted: the answer of an earlier one must not replace that of the last.
+  const turns = useRef(0);
   const shownText = useRef(signature);
   shownText.current = signature;
   async function start() {
     // A text that was opened or typed while this one runs stays; only the rows are shown beside it.
     const isShown = () => shownText.current === signature;
     lastRun.current = signature;
+    const turn = (turns.current += 1);
+    const show = (/** @type {any} */ next) => turn === turns.current && setRun(next);
     setRun((/** @type {any} */ before) => ({ ...before, error: null, isRunning: true }));
     try {
       const shape = await call("explain", { body: { query: text, ...target() } });
@@ -152,14 +136,14 @@ export default function Query() {
       const began = performance.now();
       const result = await execute(text, shape, values);
       const ms = Math.round(performance.now() - began);
-      setRun({ result: result ?? run.result, milliseconds: ms, values });
+      show((/** @type {any} */ before) => (result ? { result, milliseconds: ms, values } : { ...before, isRunning: false }));
       if (!result) return;
       shownCommit.value = result.graph_commit_id ?? "";
       remember(graph, { text, params: params.params ?? "", rows: Number(result.row_count), ms, at: Date.now() });
       setRuns(runsOf(graph));
       if (isShown()) setParams({ text, run: shape.kind === "read" ? "1" : "" }, true);
     } catch (error) {
-      setRun({ error });
+      show({ error });
     }
   }
   // A link that carries a result is run when it is opened; one that would change something is not.
@@ -177,6 +161,7 @@ export default function Query() {
         <div class="line">
           <button class="main" onClick=${start} disabled=${run.isRunning}>${run.isRunning ? "Running…" : "Run"}</button>
           <button onClick=${() => setParams({ view: "Plan" }, true)}>Explain</button>
+          <button disabled=${!text.trim()} onClick=${() => setSaving(true)}>Save as…</button>
           <span class="quiet tiny" data-name="cost">${plan ? cost(plan) : ""}</span>
           <span class="end quiet tiny"><kbd>Ctrl</kbd> <kbd>Enter</kbd> runs, <kbd>Ctrl</kbd> <kbd>Space</kbd> completes</span>
         </div>
@@ -197,5 +182,6 @@ export default function Query() {
         <${Shelf} onOpen=${open} runs=${runs} onForget=${() => (forget(graph), setRuns([]))} />
       </aside>
     </div>
+    ${isSaving && html`<${SaveDialog} text=${text} params=${params.params ?? ""} onClose=${() => setSaving(false)} />`}
   `;
 }

@@ -9,13 +9,15 @@ from omnigraph.wire.http.models.commits import CommitOutput
 
 
 class BranchOutput(Form):
-    """A branch and its head."""
+    """A branch and its head. ``ahead`` and ``behind`` are present if ``against`` names a branch to compare with."""
 
     name: str
     head: str
     created_at: Int64
     parent_commit: str | None = None
     actor_id: str | None = None
+    ahead: Count | None = None
+    behind: Count | None = None
 
 
 class BranchListOutput(Form):

@@ -40,7 +40,8 @@ class TakeOutput(WireEnum):
 class ChoiceInput(ClosedRequest):
     """An answer to one conflict, and the values of base, source and target that it was given for.
 
-    ``value`` is another value if ``take`` is ``value``, and its text if it is ``expression``.
+    ``value`` is another value if ``take`` is ``value``, and its text if it is ``expression``. ``kind`` is that of a
+    broken constraint.
     """
 
     type: Name
@@ -51,6 +52,7 @@ class ChoiceInput(ClosedRequest):
     base: Any = None
     source: Any = None
     target: Any = None
+    kind: Name | None = None
 
 
 class ReviewRequest(ClosedRequest):
@@ -104,6 +106,7 @@ class ChoiceOutput(Form):
     base: Any = None
     source: Any = None
     target: Any = None
+    kind: str | None = None
 
 
 class ReviewSummaryOutput(Form):

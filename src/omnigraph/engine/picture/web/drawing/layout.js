@@ -69,7 +69,7 @@ function repel(xs, ys, masses, free) {
 
 /**
  * Move the free nodes to their places; the others stay where they are.
- * @param {Node[]} nodes @param {Edge[]} edges @param {(node: Node) => boolean} [isFree]
+ * @param {Node[]} nodes @param {Pick<Edge, "source" | "target">[]} edges @param {(node: Node) => boolean} [isFree]
  */
 export function settle(nodes, edges, isFree = () => true) {
   const free = nodes.flatMap((node, i) => (isFree(node) ? [i] : []));
