@@ -1,6 +1,6 @@
 """A small social network in the shape of LDBC's, as JSON lines for ``omnigraph load``; equal seeds give equal files.
 
-Run it in the directory of the repository: python -m examples.ldbc.generate FILE [--persons 120] [--seed 7]
+Run it in the directory of the examples: python -m ldbc.generate FILE [--persons 120] [--seed 7]
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from random import Random
 Record = dict[str, object]
 
 PERSONS = 120
+PERSONS_MIN = 20
 SEED = 7
 START = datetime(2010, 1, 1, tzinfo=UTC)
 DAYS = 1_000
@@ -245,11 +246,16 @@ def records(persons: int = PERSONS, seed: int = SEED) -> Iterator[Record]:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(prog="python -m examples.ldbc.generate", description=__doc__)
+    parser = argparse.ArgumentParser(
+        prog="python -m ldbc.generate", description="Write a small social network as JSON lines."
+    )
     parser.add_argument("file", type=Path, help="Where the records are written.")
     parser.add_argument("--persons", type=int, default=PERSONS, help="Number of persons. [default: %(default)s]")
     parser.add_argument("--seed", type=int, default=SEED, help="Seed of the random choices. [default: %(default)s]")
     chosen = parser.parse_args()
+    if chosen.persons < PERSONS_MIN:
+        # With fewer there are not enough pairs for three friends each.
+        parser.error(f"argument --persons: at least {PERSONS_MIN}")
     lines = [json.dumps(record) + "\n" for record in records(chosen.persons, chosen.seed)]
     chosen.file.write_text("".join(lines), encoding="utf-8")
     print(f"{len(lines)} records in {chosen.file}")
