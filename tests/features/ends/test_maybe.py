@@ -50,6 +50,12 @@ BLOCKS: dict[str, tuple[str, str, list[tuple[Any, ...]]]] = {
         FOUR,
     ),
     "a block inside": ("$m: M maybe { $m on $t maybe { $t of $p } }", "id($t), id($p)", FOUR),
+    "a clause after it": ("$m: M maybe { $m on $t } $x likes $m", "id($t)", THREE),
+    "a clause after a block inside": (
+        "$m: M maybe { maybe { $m likes $x } $m on $t }",
+        "id($t)",
+        THREE,
+    ),
     "a filter after it": ('$m: M maybe { $m on $t } $t.k = "t"', "id($t)", THREE[:1]),
     "a filter for nulls": ("$m: M maybe { $m on $t } $t.k is null", "id($t)", THREE[1:]),
 }
@@ -69,6 +75,22 @@ def test_types_without_the_edge_have_rows_with_nulls(some: omnigraph.Graph, name
             some, f"match {{ {pattern} }} return {{ type($m) as y, id($m) as i, {returned} }} order {{ y, i }}"
         )
         assert found == wanted
+
+
+def test_a_clause_after_a_block_may_require_a_node_of_the_former_stage(some: omnigraph.Graph) -> None:
+    then = "then match { maybe { $x likes $m  $m on $t } $p likes $m } return { type($m) as y, id($m) as i, id($t) }"
+    for variable in ("$m: M", "$_ likes $m"):
+        found = rows(some, f"match {{ {variable} }} return {{ $m }} {then} order {{ y, i }}")
+        assert found == THREE
+
+
+def test_a_clause_after_a_block_that_binds_its_variable_is_refused(some: omnigraph.Graph) -> None:
+    for pattern in (
+        "$m: M maybe { $m on $t $t likes $n } $x likes $n",
+        "$m: M maybe { maybe { $t likes $n } $x likes $n $m on $t }",
+    ):
+        with pytest.raises(CompileError, match="T26"):
+            some.query(f"match {{ {pattern} }} return {{ id($m), id($n) }}")
 
 
 @pytest.mark.parametrize("pattern", ["$m: M maybe { $m of $t }", "$m: M $p: P maybe { $p on $t }"])

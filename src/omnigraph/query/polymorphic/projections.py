@@ -51,7 +51,8 @@ def former_interfaces(context: Context, clauses: tuple[ast.Clause, ...]) -> dict
 def check_reads(context: Context, body: ast.ReadBody) -> None:
     """Report properties that an interface does not have: a type that implements it later need not have them."""
     around = former_interfaces(context, body.clauses)
-    _check_block(context, body.clauses, around)
+    bound = frozenset() if context.former is None else context.former.names
+    _check_block(context, body.clauses, around, bound)
     interfaces = {**around, **interfaces_of(context, body.clauses)}
     parts = [projection.expression for projection in body.projections]
     parts += [key.expression for key in body.order]
@@ -59,9 +60,11 @@ def check_reads(context: Context, body: ast.ReadBody) -> None:
         _check_expression(context, part, interfaces)
 
 
-def _check_block(context: Context, clauses: tuple[ast.Clause, ...], outer: Interfaces) -> None:
+def _check_block(context: Context, clauses: tuple[ast.Clause, ...], outer: Interfaces, around: frozenset[str]) -> None:
+    """Check a block; ``around`` are the variables that are bound outside of it."""
     interfaces = {**outer, **interfaces_of(context, clauses)}
-    _check_optional(context, clauses)
+    _check_optional(context, clauses, around)
+    bound = around | frozenset(bound_names(clauses))
     for clause in clauses:
         match clause:
             case ast.Filter(predicate):
@@ -70,14 +73,14 @@ def _check_block(context: Context, clauses: tuple[ast.Clause, ...], outer: Inter
                 for match in matches:
                     _check_expression(context, match.value, interfaces)
             case ast.NotBlock(inner) | ast.MaybeBlock(inner):
-                _check_block(context, inner, interfaces)
+                _check_block(context, inner, interfaces, bound)
             case _:
                 continue
 
 
-def _check_optional(context: Context, clauses: tuple[ast.Clause, ...]) -> None:
+def _check_optional(context: Context, clauses: tuple[ast.Clause, ...], around: frozenset[str]) -> None:
     """T26: report a clause that requires a variable which an earlier ``maybe`` block over several types binds."""
-    bound: set[str] = set()
+    bound = set(around)
     optional: set[str] = set()
     for clause in clauses:
         if isinstance(clause, ast.MaybeBlock) and has_polymorphic(context, clause.clauses):
@@ -93,7 +96,8 @@ def _check_optional(context: Context, clauses: tuple[ast.Clause, ...]) -> None:
 def _check_expression(context: Context, node: ast.Expr, interfaces: Interfaces) -> None:
     for part in ast.walk(node):
         if isinstance(part, ast.Exists):
-            _check_block(context, part.clauses, interfaces)
+            # No variables around it: they matter to `maybe` blocks, which cannot stand in `exists`.
+            _check_block(context, part.clauses, interfaces, frozenset())
         if isinstance(part, ast.PropertyAccess) and not ast.is_entity(part) and part.variable.name in interfaces:
             name, properties = interfaces[part.variable.name]
             if part.property.text not in properties:
