@@ -2,21 +2,28 @@
 
 The branch is the whole state of a task, so any process can continue it: ``agent/<actor>/<task>``, whose last part is
 a ULID and holds the time of its start. Every commit of a task names it as its ``run``, which is what ``undo_task``
-reverts.
+reverts. The calls of one task take turns (`turns`): clients send several at a time, and repeat calls whose answer was
+lost.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from typing import Any, Final
 
 from omnigraph.core.actors import Action, Need
+from omnigraph.core.commit import GraphCommit
 from omnigraph.core.ids import encode_ulid, is_ulid
-from omnigraph.errors import NotFoundError, PolicyDenied, UsageError
+from omnigraph.engine.merge.result import MergeOutcome
+from omnigraph.errors import ConflictError, MergeConflicts, NotFoundError, PolicyDenied, UsageError
+from omnigraph.history.reverts import reverted_by
 from omnigraph.mcp import models
 from omnigraph.mcp.answers import Answer
 from omnigraph.mcp.branch_names import task_branch, task_branches, task_time
 from omnigraph.mcp.budget import fit, shorten
 from omnigraph.mcp.session import Session
+from omnigraph.mcp.turns import turn
 from omnigraph.schema.catalog import EdgeType, all_types, type_named
 from omnigraph.wire.merges import merge_preview_json
 from omnigraph.wire.writes import load_json, mutation_json
@@ -47,9 +54,13 @@ def start_task(session: Session, given: models.StartTask) -> Answer:
 
 def write(session: Session, given: models.Write) -> Answer:
     """Insert, update and delete entities on the branch of a task."""
-    branch = _branch(session, given.task)
     if not given.upserts and not given.deletes:
         raise UsageError("nothing to write", hint="pass `upserts` or `deletes`")
+    with _open_task(session, given.task) as branch:
+        return _written(session, given, branch)
+
+
+def _written(session: Session, given: models.Write, branch: str) -> Answer:
     content: dict[str, Any] = {"task": given.task}
     commit = None
     if given.upserts:
@@ -74,15 +85,15 @@ def write(session: Session, given: models.Write) -> Answer:
 
 def mutate(session: Session, given: models.Mutate) -> Answer:
     """Run a mutation on the branch of a task."""
-    branch = _branch(session, given.task)
-    result = session.graph.mutate(
-        given.text,
-        given.params,
-        name=given.name,
-        branch=branch,
-        message=given.message,
-        provenance={"run": given.task},
-    )
+    with _open_task(session, given.task) as branch:
+        result = session.graph.mutate(
+            given.text,
+            given.params,
+            name=given.name,
+            branch=branch,
+            message=given.message,
+            provenance={"run": given.task},
+        )
     return Answer({"task": given.task, **shorten(mutation_json(result))}, result.commit.id if result.commit else None)
 
 
@@ -94,38 +105,92 @@ def preview_merge(session: Session, given: models.Task) -> Answer:
 
 def finish_task(session: Session, given: models.FinishTask) -> Answer:
     """Merge the task where that is allowed; otherwise leave it for a person to review."""
-    branch = _branch(session, given.task)
     into = session.settings.branch
-    preview = _previewed(session, given.task, branch)
-    if preview.content["conflicts"]:
-        return Answer({**preview.content, "status": "conflicts"}, preview.commit, preview.truncated)
-    if not session.settings.allow_main or not session.may(Need(Action.BRANCH_MERGE, branch, into)):
-        review = {"source": branch, "into": into}
-        return Answer({**preview.content, "status": "review", "review": review}, preview.commit, preview.truncated)
-    merged = session.graph.merge(branch, into, message=given.message, provenance={"run": given.task})
-    session.graph.delete_branch(branch)
-    commit = merged.commit.id if merged.commit is not None else None
-    return Answer({"task": given.task, "status": "merged", "into": into}, commit)
+    with turn(session, given.task):
+        try:
+            branch = _branch(session, given.task)
+        except NotFoundError:
+            earlier = _merge_of(session, given.task)
+            if earlier is None:
+                raise
+            # The answer to an earlier call was lost.
+            return Answer({"task": given.task, "status": "merged", "into": into}, earlier.id)
+        if not session.settings.allow_main or not session.may(Need(Action.BRANCH_MERGE, branch, into)):
+            preview = _previewed(session, given.task, branch)
+            if preview.content["conflicts"]:
+                return _with_status(preview, "conflicts")
+            return _with_status(preview, "review", review={"source": branch, "into": into})
+        try:
+            merged = session.graph.merge(branch, into, message=given.message, provenance={"run": given.task})
+        except MergeConflicts:
+            return _with_status(_previewed(session, given.task, branch), "conflicts")
+        _drop(session, branch)
+        commit = merged.commit.id if merged.commit is not None else None
+        return Answer({"task": given.task, "status": "merged", "into": into}, commit)
 
 
 def undo_task(session: Session, given: models.Task) -> Answer:
     """Drop the branch of a task, or revert its merge."""
-    branch = task_branch(session.actor, given.task)
-    if branch in task_branches(session.graph, session.actor):
-        session.graph.delete_branch(branch)
-        return Answer({"task": given.task, "status": "dropped"})
-    if not is_ulid(given.task):
-        raise _unknown(given.task)
-    if not session.settings.allow_main:
-        raise PolicyDenied(
-            f"task {given.task!r} has been merged, and this server does not write to {session.settings.branch!r}"
-        )
     into = session.settings.branch
-    merges = [commit for commit in session.graph.commits(into, run=given.task) if len(commit.parents) > 1]
-    if not merges or merges[0].actor not in (None, session.actor):
-        raise _unknown(given.task)
-    result = session.graph.revert(merges[0].id, branch=into, message=f"Undo task {given.task}")
-    return Answer({"task": given.task, "status": "reverted"}, result.commit.id if result.commit is not None else None)
+    with turn(session, given.task):
+        branch = task_branch(session.actor, given.task)
+        is_open = branch in task_branches(session.graph, session.actor)
+        if is_open and not _is_merged(session, given.task, branch):
+            _drop(session, branch)
+            return Answer({"task": given.task, "status": "dropped"})
+        merge = _merge_of(session, given.task)
+        if merge is None and not is_open:
+            raise _unknown(given.task)
+        if merge is None:
+            raise PolicyDenied(f"task {given.task!r} was merged by another actor", hint="ask for a revert of its merge")
+        if not session.settings.allow_main:
+            raise PolicyDenied(f"task {given.task!r} has been merged, and this server does not write to {into!r}")
+        result = session.graph.revert(merge.id, branch=into, message=f"Undo task {given.task}")
+        if is_open:
+            _drop(session, branch)
+        commit = result.commit.id if result.commit is not None else None
+        return Answer({"task": given.task, "status": "reverted"}, commit)
+
+
+@contextmanager
+def _open_task(session: Session, task: str) -> Iterator[str]:
+    """The branch of an open task of the caller, for one call at a time."""
+    with turn(session, task):
+        yield _branch(session, task)
+
+
+def _is_merged(session: Session, task: str, branch: str) -> bool:
+    """True if the branch of a task was merged and not dropped: its server ended between the two."""
+    try:
+        preview = session.graph.merge_preview(branch, session.settings.branch)
+    except ConflictError:
+        return False
+    if preview.outcome is not MergeOutcome.ALREADY_UP_TO_DATE:
+        return False
+    # A task that has written nothing is up to date as well, at a commit that is not its own.
+    return session.graph.commit(preview.source_head).provenance.get("run") == task
+
+
+def _merge_of(session: Session, task: str) -> GraphCommit | None:
+    """The merge of a task of the caller; None if there is none, or if it was undone."""
+    if not is_ulid(task):
+        return None
+    undone: set[str] = set()
+    for commit in session.graph.commits(session.settings.branch):
+        undone.update(reverted_by(commit))
+        if commit.provenance.get("run") == task and len(commit.parents) > 1:
+            return commit if commit.id not in undone and commit.actor in (None, session.actor) else None
+    return None
+
+
+def _drop(session: Session, branch: str) -> None:
+    """Delete the branch of a task. Another process may have done so."""
+    with suppress(NotFoundError):
+        session.graph.delete_branch(branch)
+
+
+def _with_status(preview: Answer, status: str, **members: Any) -> Answer:
+    return Answer({**preview.content, "status": status, **members}, preview.commit, preview.truncated)
 
 
 def _branch(session: Session, task: str) -> str:

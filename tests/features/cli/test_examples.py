@@ -4,6 +4,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 import omnigraph
 from tests.features.cli.run import EXAMPLES, run
 
@@ -32,6 +34,17 @@ def test_the_files_of_the_memory_are_formatted_and_correct() -> None:
     files = [EXAMPLES / "agent_memory" / name for name in ("memory.pg", "memory.gq")]
     assert run("fmt", "--check", *files).exit_code == 0
     assert run("lint", "--schema", files[0], "--query", files[1]).exit_code == 0
+
+
+def test_a_fleet_of_agents_is_reviewed_merged_and_undone_as_its_page_shows(tmp_path: Path) -> None:
+    pytest.importorskip("mcp")
+    fleet = EXAMPLES / "fleet"
+    shown = (fleet / "README.md").read_text(encoding="utf-8").split("```text\n")[1].split("```")[0]
+    assert _output(fleet / "fleet.py", tmp_path) == shown
+    graph = omnigraph.open(tmp_path / "fleet.omni")
+    assert [branch.name for branch in graph.branches()] == ["main"]
+    assert graph.snapshot().counts() == {"edge:Supplies": 3, "node:Company": 4}
+    assert run("fmt", "--check", fleet / "companies.pg").exit_code == 0
 
 
 def test_the_analysis_writes_its_ranks_to_a_branch_and_merges_them(tmp_path: Path) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Awaitable, Callable
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,7 @@ import omnigraph
 from omnigraph.mcp.budget import CHARACTERS_PER_TOKEN
 from omnigraph.mcp.server import make_server
 from omnigraph.mcp.session import Session, Settings
+from omnigraph.mcp.turns import turn
 from omnigraph.server.serving.opening import checked_queries
 
 mcp = pytest.importorskip("mcp")
@@ -231,6 +233,65 @@ def test_without_leave_for_main_a_task_ends_in_a_review(graph: omnigraph.Graph) 
     assert (conflicting["status"], conflicting["conflicts"]) == ("conflicts", 1)
     assert agent.call("undo_task", task=task)["status"] == "dropped"
     assert "no open task" in agent.refusal("mutate", task=task, text=text)
+
+
+ADA = [{"type": "Person", "data": {"name": "ada", "age": 36}}]
+
+
+def test_a_conflict_leaves_the_task_open_and_names_it(graph: omnigraph.Graph) -> None:
+    agent = Agent(graph, allow_writes=True, allow_main=True)
+    task = agent.call("start_task", goal="age")["task"]
+    agent.call("write", task=task, upserts=[{"type": "Person", "data": {"name": "p1", "age": 99}}])
+    graph.mutate('query m() { update Person set { age: 5 } where name = "p1" }')
+    answer = agent.call("finish_task", task=task)
+    assert (answer["status"], answer["conflicts"]) == ("conflicts", 1)
+    assert answer["first_conflicts"][0]["property"] == "age"
+    assert agent.call("undo_task", task=task)["status"] == "dropped"
+
+
+def test_a_repeated_finish_answers_with_the_first_merge(graph: omnigraph.Graph) -> None:
+    agent = Agent(graph, allow_writes=True, allow_main=True)
+    task = agent.call("start_task", goal="add ada")["task"]
+    agent.call("write", task=task, upserts=ADA)
+    first = agent.call("finish_task", task=task)
+    graph.mutate('query m() { insert City { name: "later" } }')
+    assert agent.call("finish_task", task=task) == first
+    agent.call("undo_task", task=task)
+    assert "no open task" in agent.refusal("finish_task", task=task)
+    assert "no open task" in agent.refusal("undo_task", task=task)
+
+
+@pytest.mark.parametrize("tool", ["finish_task", "undo_task"])
+def test_a_task_that_was_merged_and_not_dropped_counts_as_merged(graph: omnigraph.Graph, tool: str) -> None:
+    agent = Agent(graph, allow_writes=True, allow_main=True)
+    started = agent.call("start_task", goal="add ada")
+    agent.call("write", task=started["task"], upserts=ADA)
+    before = graph.snapshot().commit_id
+    # The server ended between the merge and the deletion of the branch.
+    graph.merge(started["branch"], provenance={"run": started["task"]})
+    status = agent.call(tool, task=started["task"])["status"]
+    assert status == {"finish_task": "merged", "undo_task": "reverted"}[tool]
+    assert bool(graph.diff(before)) is (tool == "finish_task")
+    assert [branch.name for branch in graph.branches()] == ["main"]
+
+
+def test_the_merge_of_another_actor_is_not_undone(graph: omnigraph.Graph) -> None:
+    agent = Agent(graph, allow_writes=True, allow_main=True)
+    started = agent.call("start_task", goal="add ada")
+    agent.call("write", task=started["task"], upserts=ADA)
+    graph.merge(started["branch"], actor="lead")
+    assert "merged by another actor" in agent.refusal("undo_task", task=started["task"])
+
+
+def test_a_write_that_meets_the_end_of_its_task_is_refused_and_not_lost(graph: omnigraph.Graph) -> None:
+    agent = Agent(graph, allow_writes=True, allow_main=True)
+    started = agent.call("start_task", goal="add ada")
+    with ThreadPoolExecutor() as threads:
+        with turn(agent.session, started["task"]):
+            # The end of the task is under way: merged, and its branch is deleted next.
+            late = threads.submit(agent.refusal, "write", task=started["task"], upserts=ADA)
+            graph.delete_branch(started["branch"])
+        assert "no open task" in late.result()
 
 
 @pytest.mark.parametrize("task", ["main", "../main", "", "01AAAAAAAAAAAAAAAAAAAAAAAA"])
