@@ -45,6 +45,7 @@ from tests.features.exec.naive import TooLarge
 from tests.features.exec.naive_values import Data
 from tests.features.exec.people import NOW_MS, FixedClock
 from tests.features.exec.whole_tables import WholeWriter
+from tests.support.sampling import sampled
 from tests.support.tuning import retuned
 
 QUERIES = int(os.environ.get("OMNIGRAPH_DIFFERENTIAL_QUERIES", "20000"))
@@ -240,7 +241,7 @@ def sweep(seed: int, queries: int, path: Path) -> Counter[str]:
     return tally
 
 
-@pytest.mark.parametrize("seed", range(10))
+@pytest.mark.parametrize("seed", sampled(range(10), 2))
 def test_the_engine_agrees_with_the_naive_evaluator(seed: int, tmp_path: Path) -> None:
     tally = sweep(seed, 14, tmp_path)
     assert tally["rows"] + tally["no rows"] > 30, tally

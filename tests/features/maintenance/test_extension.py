@@ -154,7 +154,7 @@ def test_optimize_and_writers_that_extend_do_not_lose_each_others_work(graph: om
 
     def write() -> None:
         try:
-            for start in range(300, 1_000, 50):
+            for start in range(300, 650, 50):
                 load_people(graph, start, start + 50)
                 graph.load([person(start - 100, age=150)], "merge")
         except BaseException as error:
@@ -168,8 +168,8 @@ def test_optimize_and_writers_that_extend_do_not_lose_each_others_work(graph: om
         graph.optimize()
     thread.join()
     assert not errors
-    assert graph.snapshot().counts()["node:Person"] == 1_000
-    assert table(graph).to_table(filter="age = 150").num_rows == 14
+    assert graph.snapshot().counts()["node:Person"] == 650
+    assert table(graph).to_table(filter="age = 150").num_rows == 7
     graph.optimize()
     assert all(lacking == 0 for lacking, _ in tail(graph).values())
     assert graph.verify().is_clean
@@ -208,9 +208,9 @@ def test_requests_of_a_write_stay_flat_while_indexes_are_extended(s3_server: Ser
     graph = counted.create()
     grow(graph, 8)
     graph.optimize()
-    first = len(counted.requests(lambda: grow(graph, 40, start=8)))
-    grow(graph, 30, start=48)
-    last = len(counted.requests(lambda: grow(graph, 40, start=78)))
+    first = len(counted.requests(lambda: grow(graph, 24, start=8)))
+    grow(graph, 16, start=32)
+    last = len(counted.requests(lambda: grow(graph, 24, start=48)))
     assert last <= 1.25 * first
     assert max(lacking for lacking, _ in tail(graph).values()) <= 2 * 8 + 4 + 2
     assert graph.verify().is_clean

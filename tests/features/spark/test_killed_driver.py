@@ -72,7 +72,7 @@ def run_until_killed(*arguments: str, options: Mapping[str, str] | None = None) 
 @pytest.mark.parametrize(
     ("moment", "mode"),
     [
-        ("some tasks done", "merge"),
+        pytest.param("some tasks done", "merge", marks=pytest.mark.long),
         pytest.param("tasks done", "append", marks=pytest.mark.long),
         pytest.param("staged", "merge", marks=pytest.mark.long),
         pytest.param("published", "append", marks=pytest.mark.long),

@@ -98,7 +98,7 @@ def forget_last_epoch(checkpoint: Path) -> None:
         (notes / name).unlink(missing_ok=True)
 
 
-@pytest.mark.parametrize("commits", [50, pytest.param(1_000, marks=pytest.mark.long)])
+@pytest.mark.parametrize("commits", [16, pytest.param(1_000, marks=pytest.mark.long)])
 def test_a_replica_equals_its_source(
     source: Source, target: Graph, spark: SparkSession, tmp_path: Path, commits: int
 ) -> None:

@@ -36,7 +36,7 @@ from tests.support.faults.s3 import Bucket, Server
 EVERY: dict[str, Writer] = WRITERS | CREATORS
 CELLS = [(writer, pause) for writer in WRITERS for pause in PAUSES if (writer, pause) != ("rename", "capture")]
 CELLS += [(writer, pause) for writer in CREATORS for pause in CREATION_PAUSES]
-DIAGONAL = [cell for number, cell in enumerate(CELLS) if number % 5 == 0]
+DIAGONAL = [cell for number, cell in enumerate(CELLS) if number % 11 == 0]
 VARIANTS = list(product(("os", "fsync"), (1, 2)))
 UNNAMED = ("first manifest", "ref")
 """Pauses at which the new branch has no name yet: cleanup deletes it."""

@@ -30,7 +30,7 @@ def pool() -> Iterator[ProcessPoolExecutor]:
         yield executor
 
 
-@pytest.fixture(params=["local", pytest.param("s3", marks=pytest.mark.s3)])
+@pytest.fixture
 def place(request: pytest.FixtureRequest, tmp_path: Path) -> workers.Place:
     if request.param == "local":
         return str(tmp_path / "graph"), None

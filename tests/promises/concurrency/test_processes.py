@@ -13,8 +13,16 @@ from tests.promises.concurrency.conftest import PROCESSES
 Everywhere = Callable[..., list[Any]]
 
 
-def rounds(few: int, many: int) -> pytest.MarkDecorator:
-    return pytest.mark.parametrize("rounds", [few, pytest.param(many, marks=pytest.mark.long)])
+def rounds(few: int, many: int, *, in_bucket: bool = False) -> pytest.MarkDecorator:
+    """Rounds on local disk and on S3. The ordinary suite has the few on local disk, and ``in_bucket`` those on S3."""
+    s3, long = pytest.mark.s3, pytest.mark.long
+    cases = [
+        ("local", few),
+        pytest.param("local", many, marks=long),
+        pytest.param("s3", few, marks=[s3] if in_bucket else [s3, long]),
+        pytest.param("s3", many, marks=[s3, long]),
+    ]
+    return pytest.mark.parametrize(("place", "rounds"), cases, indirect=["place"])
 
 
 def check_sound(graph: Graph) -> None:
@@ -36,7 +44,7 @@ def test_transfers_preserve_the_sum_at_every_commit(graph: Graph, everywhere: Ev
     check_sound(graph)
 
 
-@rounds(4, 60)
+@rounds(4, 60, in_bucket=True)
 def test_a_unique_value_has_exactly_one_winner_every_round(graph: Graph, everywhere: Everywhere, rounds: int) -> None:
     won = everywhere(workers.claim, rounds)
     assert [sum(turn) for turn in zip(*won, strict=True)] == [1] * rounds
@@ -67,7 +75,7 @@ def test_every_accepted_increment_counts(graph: Graph, everywhere: Everywhere, r
     check_sound(graph)
 
 
-@rounds(3, 60)
+@rounds(3, 60, in_bucket=True)
 def test_an_edge_never_outlives_its_end(graph: Graph, everywhere: Everywhere, rounds: int) -> None:
     names = ["hub", *(f"t{turn}" for turn in range(rounds))]
     graph.load([{"type": "Person", "data": {"name": name}} for name in names], "append")

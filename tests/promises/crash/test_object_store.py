@@ -10,6 +10,7 @@ from tests.promises.crash.sweep import DONE, S3Sweep, sample, walk
 from tests.promises.crash.writers import CREATE, WRITERS
 from tests.support.faults.fault import DropAt, KillAt, RequestFault, RespondAt
 from tests.support.faults.s3 import Server
+from tests.support.sampling import sampled
 
 pytestmark = pytest.mark.s3
 
@@ -47,7 +48,7 @@ def locked_out(positions: Iterable[int]) -> list[RequestFault]:
     return [RespondAt(n, 403, times=FOR_EVER) for n in positions]
 
 
-@pytest.mark.parametrize("writer", WRITERS)
+@pytest.mark.parametrize("writer", sampled(WRITERS, 3))
 def test_a_killed_writer_or_a_lost_answer_leaves_the_old_or_the_new_graph(
     writer: str, tmp_path: Path, s3_server: Server
 ) -> None:

@@ -14,6 +14,7 @@ from tests.promises.protocol.graphs import SCHEMA, insert, names
 from tests.support.faults.fault import DropAt, RespondAt
 from tests.support.faults.request_log import Request
 from tests.support.faults.s3 import Bucket, Server
+from tests.support.sampling import sampled
 
 pytestmark = pytest.mark.s3
 
@@ -74,7 +75,7 @@ def _fresh(server: Server, bucket: Bucket, place: str) -> omnigraph.Graph:
     return graph
 
 
-@pytest.mark.parametrize("change", CHANGES)
+@pytest.mark.parametrize("change", sampled(CHANGES, 2))
 def test_a_409_on_any_conditional_put_is_tried_again(s3_server: Server, s3_bucket: Bucket, change: str) -> None:
     """409: the store saw another conditional request for the path at the same time, and has kept neither."""
     make, branches, people = CHANGES[change]
