@@ -346,9 +346,11 @@ def children(expression: Expr) -> tuple[Expr, ...]:
 
 def walk(expression: Expr) -> Iterator[Expr]:
     """The expression and all subexpressions, in pre-order."""
-    yield expression
-    for part in children(expression):
-        yield from walk(part)
+    waiting = [expression]
+    while waiting:
+        part = waiting.pop()
+        yield part
+        waiting.extend(reversed(children(part)))
 
 
 def with_children(expression: Expr, change: Callable[[Expr], Expr]) -> Expr:

@@ -104,13 +104,16 @@ def lex(source: Source) -> Lexed:
         message = f"{surrogate.group()!r} is half of a surrogate pair, which UTF-8 cannot encode"
         tokens = [Token(Kind.ERROR, message, Span(*surrogate.span())), Token(Kind.END, "", Span(len(text), len(text)))]
         return Lexed(source, tuple(tokens), ())
+    # A quarter of the time of a parser is spent here: the constructors of named tuples are Python code, that of
+    # `tuple` is not.
+    new = tuple.__new__
     for match in _TOKEN.finditer(text):
         group = match.lastgroup
         assert group is not None, "the last alternative matches any character"
-        spelling, span = match[group], Span(*match.span(group))
+        spelling, span = match[group], new(Span, match.span(group))
         kind = _KINDS.get(group)
         if kind is not None:
-            tokens.append(Token(kind, spelling, span))
+            tokens.append(new(Token, (kind, spelling, span, "")))
         elif group == "comment":
             own_line = not match.start() or "\n" in text[match.start() : span.start]
             comments.append(Comment(spelling.rstrip(), span, own_line))

@@ -34,7 +34,7 @@ from omnigraph.query.ir import (
 from omnigraph.query.pattern import MarkedBlock, MatchBlock, NodeVariable, Step
 from omnigraph.query.reads import CheckedRead
 from omnigraph.query.rewrite.tree import bound_variables
-from omnigraph.query.variables import conjuncts, replace_rankings, variables_of
+from omnigraph.query.variables import conjuncts, replace_rankings, variables_of, walk
 
 
 def lower_read(read: CheckedRead) -> tuple[Operator, tuple[Column, ...]]:
@@ -107,6 +107,9 @@ def _with_scores(
     root: Operator, columns: tuple[Column, ...], order: tuple[SortKey, ...]
 ) -> tuple[Operator, tuple[Column, ...], tuple[SortKey, ...]]:
     """Compute every ranking once, below, and refer to it by number. One that orders the rows is required to exist."""
+    every = (*(key.expression for key in order), *(column.expression for column in columns))
+    if not any(isinstance(part, ir.Nearest | ir.Bm25 | ir.Rrf) for expression in every for part in walk(expression)):
+        return root, columns, order
     rankings: dict[ir.Ranking, int] = {}
 
     def by_number(ranking: ir.Ranking) -> ir.Expr:
@@ -122,8 +125,6 @@ def _with_scores(
     keys = tuple(SortKey(numbered(key.expression), key.descending) for key in order)
     required = len(rankings)
     shown = tuple(replace(column, expression=numbered(column.expression)) for column in columns)
-    if not rankings:
-        return root, columns, order
     flags = tuple(number < required for number in range(len(rankings)))
     return Score(root, tuple(rankings), flags), shown, keys
 

@@ -4,14 +4,32 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import replace
+from typing import get_args
 
 from omnigraph.core.functions import ScalarFunction
 from omnigraph.core.operators import BinaryOperator
 from omnigraph.query import expressions as ir
 
+Leaf = (
+    ir.Constant
+    | ir.Parameter
+    | ir.Now
+    | ir.Property
+    | ir.EntityId
+    | ir.TypeName
+    | ir.Computed
+    | ir.Item
+    | ir.Output
+    | ir.ScoreColumn
+)
+_LEAVES = frozenset(get_args(Leaf))
+
 
 def children(expression: ir.Expr) -> tuple[ir.Expr, ...]:
     """The direct subexpressions."""
+    # Most expressions are leaves, and every case below would be tried for each of them.
+    if type(expression) in _LEAVES:
+        return ()
     match expression:
         case ir.Compare() | ir.Arithmetic():
             return (expression.left, expression.right)
@@ -46,20 +64,6 @@ def children(expression: ir.Expr) -> tuple[ir.Expr, ...]:
             return _no_children(expression)
 
 
-Leaf = (
-    ir.Constant
-    | ir.Parameter
-    | ir.Now
-    | ir.Property
-    | ir.EntityId
-    | ir.TypeName
-    | ir.Computed
-    | ir.Item
-    | ir.Output
-    | ir.ScoreColumn
-)
-
-
 def _no_children(expression: Leaf) -> tuple[ir.Expr, ...]:
     """Only a kind without subexpressions type-checks here, so a new kind cannot be forgotten above."""
     return ()
@@ -67,9 +71,11 @@ def _no_children(expression: Leaf) -> tuple[ir.Expr, ...]:
 
 def walk(expression: ir.Expr) -> Iterator[ir.Expr]:
     """The expression and all subexpressions, in pre-order."""
-    yield expression
-    for child in children(expression):
-        yield from walk(child)
+    waiting = [expression]
+    while waiting:
+        part = waiting.pop()
+        yield part
+        waiting.extend(reversed(children(part)))
 
 
 def variables_of(expression: ir.Expr) -> tuple[str, ...]:
@@ -120,6 +126,8 @@ def replace_rankings(expression: ir.Expr, change: Callable[[ir.Ranking], ir.Expr
 
 def with_children(expression: ir.Expr, down: Change) -> ir.Expr:
     """The expression with changed direct subexpressions; the property of a ``Nearest`` stays unchanged."""
+    if type(expression) in _LEAVES:
+        return expression
     match expression:
         case ir.Compare() | ir.Arithmetic():
             return replace(expression, left=down(expression.left), right=down(expression.right))

@@ -23,6 +23,7 @@ PAGES = (
         )
     ),
     REPOSITORY / "README.md",
+    EXAMPLES / "ldbc" / "README.md",
 )
 EVERYWHERE = ("--json", "-v", "--verbose", "--log-format")
 SHARED_OPTIONS = {
@@ -85,7 +86,7 @@ def test_aliases_options_of_the_program_and_exit_codes_are_explained() -> None:
 def _sessions() -> Iterator[object]:
     for page in PAGES:
         for number, block in enumerate(CONSOLE.findall(page.read_text(encoding="utf-8")), 1):
-            yield pytest.param(block, id=f"{page.name}-{number}")
+            yield pytest.param(block, id=f"{page.relative_to(REPOSITORY)}-{number}")
 
 
 def _copy_of_the_examples(place: Path) -> Path:

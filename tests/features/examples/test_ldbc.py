@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 import sys
 from collections import defaultdict
@@ -47,6 +48,13 @@ def test_the_files_are_formatted_and_correct() -> None:
     assert run("fmt", "--check", schema, *files).exit_code == 0
     for file in files:
         assert run("lint", "--schema", schema, "--query", file).exit_code == 0
+
+
+def test_the_queries_of_the_readme_are_those_of_the_files() -> None:
+    shown = re.findall(r"^```gq\n(.*?)^```$", ldbc.text("README.md"), re.MULTILINE | re.DOTALL)
+    files = [ldbc.text(f"{file}.gq") for file in ldbc.FILES]
+    assert len(shown) == 3
+    assert all(any(query in file for file in files) for query in shown)
 
 
 def _generate(*arguments: object) -> subprocess.CompletedProcess[str]:

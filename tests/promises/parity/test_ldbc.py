@@ -22,6 +22,6 @@ def test_spark_answers_the_queries_of_the_benchmarks_as_the_embedded_engine_does
         frame = network.query(
             ldbc.text(f"{question.file}.gq"), question.params, name=question.name, engine="spark", spark=spark
         )
-        found = [row.asDict(recursive=True) for row in frame.collect()]
+        found = frame.toArrow().to_pylist()
         wanted = ldbc.answer(network, question)
         assert ldbc.comparable(question, found) == ldbc.comparable(question, wanted), question

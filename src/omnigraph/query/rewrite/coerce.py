@@ -35,7 +35,7 @@ def coerce_literals(root: Operator) -> Operator:
             return changed.input
         case Scan() if changed.predicate == ir.TRUE:
             return replace(changed, predicate=None)
-        case Expand():
+        case Expand() if ir.TRUE in (changed.predicate, changed.edge_predicate):
             predicate = None if changed.predicate == ir.TRUE else changed.predicate
             edge_predicate = None if changed.edge_predicate == ir.TRUE else changed.edge_predicate
             return replace(changed, predicate=predicate, edge_predicate=edge_predicate)

@@ -50,12 +50,14 @@ def _prune(operator: Operator, above: Reads) -> Operator:
 
 
 def _own_reads(operator: Operator) -> Reads:
-    return frozenset(
-        (part.variable, part.name if isinstance(part, ir.Property) else part.part.value)
-        for expression in expressions_of(operator)
-        for part in walk(expression)
-        if isinstance(part, ir.Property | ir.Computed)
-    )
+    found: set[tuple[str, str]] = set()
+    for expression in expressions_of(operator):
+        for part in walk(expression):
+            if isinstance(part, ir.Property):
+                found.add((part.variable, part.name))
+            elif isinstance(part, ir.Computed):
+                found.add((part.variable, part.part.value))
+    return frozenset(found)
 
 
 def _all_reads(operator: Operator) -> Reads:

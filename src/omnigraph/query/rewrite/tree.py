@@ -136,15 +136,17 @@ def expressions_of(operator: Operator) -> tuple[Expr, ...]:
 
 
 def map_expressions(operator: Operator, change: Callable[[Expr], Expr]) -> Operator:
-    """The operator with ``change`` applied to each whole expression it evaluates."""
+    """The operator with ``change`` applied to each whole expression it evaluates; the same object without any."""
 
     def optional(expression: Expr | None) -> Expr | None:
         return None if expression is None else change(expression)
 
     match operator:
         case Scan():
-            return replace(operator, predicate=optional(operator.predicate))
+            return operator if operator.predicate is None else replace(operator, predicate=change(operator.predicate))
         case Expand():
+            if operator.predicate is None and operator.edge_predicate is None:
+                return operator
             return replace(
                 operator, predicate=optional(operator.predicate), edge_predicate=optional(operator.edge_predicate)
             )
