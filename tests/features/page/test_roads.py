@@ -86,7 +86,7 @@ def test_a_branch_and_a_commit_are_found_by_typing(page: Any, graph: Graph) -> N
 
 def test_a_mistake_in_a_query_is_marked_explained_and_corrected_by_a_completion(page: Any) -> None:
     visit(page, "query", text="query q() { match { $p: Persn } return { $p.name } }")
-    page.locator(".cm-lintRange-error").first.wait_for()
+    page.locator(".mistake").first.wait_for()
     page.get_by_label("Mistakes in the text").get_by_text("did you mean `Person`?").wait_for()
     page.get_by_label("Mistakes in the text").get_by_role("button", name="1:25").click()
     page.keyboard.type("Per")
