@@ -328,6 +328,31 @@ def test_an_entity_is_deleted_on_its_branch(page: Any, graph: Graph, watched: Wa
     assert {change.id for change in graph.diff("main", "pruned")["Person"]} == {"p14"}
 
 
+def test_a_file_is_previewed_and_loaded_and_violations_name_their_lines(page: Any, graph: Graph) -> None:
+    graph.create_branch("loaded")
+    visit(page, "overview", ref="loaded")
+    page.get_by_role("button", name="Load data").click()
+    dialog = page.get_by_role("dialog")
+    wrong = {"name": "people.csv", "mimeType": "text/csv", "buffer": b"name,age\nzoe,30\nyan,old\n"}
+    chosen = dialog.locator("[name=load-file]")
+    chosen.set_input_files(wrong)
+    assert dialog.get_by_role("button", name="Preview").is_disabled()
+    dialog.get_by_label("Type").select_option("Person")
+    dialog.get_by_role("button", name="Preview").click()
+    dialog.get_by_role("alert").get_by_text("people.csv:3").wait_for()
+    right = {**wrong, "buffer": b"name,age\nzoe,30\nyan,31\np1,32\n"}
+    chosen.set_input_files(right)
+    dialog.get_by_role("button", name="Preview").click()
+    dialog.get_by_label("Preview").get_by_text("+2").wait_for()
+    dialog.get_by_label("Preview").get_by_text("~1").wait_for()
+    assert [change.id for table in graph.diff("main", "loaded") for change in table] == []
+    dialog.get_by_role("button", name="Load into loaded").click()
+    dialog.get_by_text("✓ Loaded into loaded").wait_for()
+    assert {change.id for change in graph.diff("main", "loaded")["Person"]} == {"zoe", "yan", "p1"}
+    dialog.get_by_role("button", name="Close").click()
+    page.locator(".tile", has_text="Person").get_by_text("33").wait_for()
+
+
 def test_text_of_the_graph_is_never_markup(page: Any) -> None:
     visit(page, "browse", type="Person", id=HOSTILE)
     page.get_by_role("heading", name=HOSTILE).wait_for()
