@@ -153,7 +153,7 @@ def take(page: Any, name: str, theme: str, size: dict[str, int], target: Path) -
     page.emulate_media(color_scheme=theme, reduced_motion="reduce")
     page.evaluate("hash => { location.hash = hash }", f"#/company/{screen}?{urlencode(params)}")
     page.locator(ready).first.wait_for()
-    page.wait_for_load_state("networkidle")
+    page.locator("main:not(:has(.skeleton))").wait_for()
     # Drawings follow their box one frame later.
     page.wait_for_timeout(SETTLED_MS)
     page.screenshot(path=target, animations="disabled")

@@ -86,7 +86,7 @@ def test_a_branch_and_a_commit_are_found_by_typing(page: Any, graph: Graph) -> N
 
 def test_a_mistake_in_a_query_is_marked_explained_and_corrected_by_a_completion(page: Any) -> None:
     visit(page, "query", text="query q() { match { $p: Persn } return { $p.name } }")
-    page.locator(".cm-lintRange-error").first.wait_for()
+    page.locator(".mistake").first.wait_for()
     page.get_by_label("Mistakes in the text").get_by_text("did you mean `Person`?").wait_for()
     page.get_by_label("Mistakes in the text").get_by_role("button", name="1:25").click()
     page.keyboard.type("Per")
@@ -326,6 +326,31 @@ def test_an_entity_is_deleted_on_its_branch(page: Any, graph: Graph, watched: Wa
     page.get_by_text("Deleted on pruned.").wait_for()
     page.get_by_text("there is no Person with id 'p14'").wait_for()
     assert {change.id for change in graph.diff("main", "pruned")["Person"]} == {"p14"}
+
+
+def test_a_file_is_previewed_and_loaded_and_violations_name_their_lines(page: Any, graph: Graph) -> None:
+    graph.create_branch("loaded")
+    visit(page, "overview", ref="loaded")
+    page.get_by_role("button", name="Load data").click()
+    dialog = page.get_by_role("dialog")
+    wrong = {"name": "people.csv", "mimeType": "text/csv", "buffer": b"name,age\nzoe,30\nyan,old\n"}
+    chosen = dialog.locator("[name=load-file]")
+    chosen.set_input_files(wrong)
+    assert dialog.get_by_role("button", name="Preview").is_disabled()
+    dialog.get_by_label("Type").select_option("Person")
+    dialog.get_by_role("button", name="Preview").click()
+    dialog.get_by_role("alert").get_by_text("people.csv:3").wait_for()
+    right = {**wrong, "buffer": b"name,age\nzoe,30\nyan,31\np1,32\n"}
+    chosen.set_input_files(right)
+    dialog.get_by_role("button", name="Preview").click()
+    dialog.get_by_label("Preview").get_by_text("+2").wait_for()
+    dialog.get_by_label("Preview").get_by_text("~1").wait_for()
+    assert [change.id for table in graph.diff("main", "loaded") for change in table] == []
+    dialog.get_by_role("button", name="Load into loaded").click()
+    dialog.get_by_text("✓ Loaded into loaded").wait_for()
+    assert {change.id for change in graph.diff("main", "loaded")["Person"]} == {"zoe", "yan", "p1"}
+    dialog.get_by_role("button", name="Close").click()
+    page.locator(".tile", has_text="Person").get_by_text("33").wait_for()
 
 
 def test_text_of_the_graph_is_never_markup(page: Any) -> None:

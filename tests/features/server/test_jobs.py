@@ -63,6 +63,26 @@ def uploads(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 class TestLoads:
+    @pytest.mark.parametrize("media_type", ["text/csv", ARROW])
+    def test_a_dry_run_counts_the_changes_of_a_load_and_makes_none(
+        self, media_type: str, client: httpx2.Client, graph: Graph, branch: str, uploads: Path
+    ) -> None:
+        before = graph.snapshot(branch).commit_id
+        response = submit(client, media_type, UPLOADS[media_type], branch=branch, type="Person", dry_run=True)
+        job = settled(client, response)
+        assert (job["kind"], job["state"], job["error"]) == ("load_preview", "succeeded", None)
+        assert [(item["table_key"], item["inserted"]) for item in job["result"]["tables"]] == [("node:Person", 2)]
+        assert (job["result"]["dry_run"], job["result"]["head_commit_id"]) == (True, before)
+        assert graph.snapshot(branch).commit_id == before
+        assert list(uploads.iterdir()) == []
+
+    def test_a_dry_run_lists_violations_with_their_lines(self, client: httpx2.Client, branch: str) -> None:
+        response = submit(client, "text/csv", b"name,age\ndan,4\neli,old\n", branch=branch, type="Person", dry_run=True)
+        job = settled(client, response)
+        assert job["state"] == "failed"
+        (sample,) = job["error"]["problem"]["violations"]["samples"]
+        assert (sample["source"], sample["line"], sample["property"]) == ("upload.csv", 3, "age")
+
     @pytest.mark.parametrize("media_type", UPLOADS)
     def test_a_file_of_any_format_is_loaded_as_one_commit(
         self, media_type: str, client: httpx2.Client, graph: Graph, branch: str, uploads: Path

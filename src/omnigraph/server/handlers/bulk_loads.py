@@ -5,15 +5,13 @@ from __future__ import annotations
 import io
 import json
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import closing
 from dataclasses import dataclass, replace
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 from omnigraph.core.actors import Need
 from omnigraph.engine.engine_choice import EMBEDDED, check_engine
-from omnigraph.engine.graph import Graph
-from omnigraph.engine.results import LoadResult
 from omnigraph.errors import InputError, ViolationError
 from omnigraph.rows.violations import Violation
 from omnigraph.server.call import Call
@@ -28,7 +26,9 @@ from omnigraph.server.jobs.pool import Progress
 from omnigraph.server.roads import Gate, Lane, Road
 from omnigraph.wire.http.arrow_input import open_arrow_stream
 from omnigraph.wire.http.openapi import Parameter
-from omnigraph.wire.writes import load_json
+from omnigraph.wire.writes import load_json, write_preview_json
+
+Result = TypeVar("Result")
 
 ENGINE_VARIABLE: Final = "OMNIGRAPH_SERVER_LOAD_ENGINE"
 """The engine of loads that run as jobs: ``embedded``, ``auto`` or ``spark``. Clients never choose it."""
@@ -107,33 +107,36 @@ def arrow(call: Call, data: bytes) -> Reply:
 
 
 def as_job(call: Call, upload: Upload) -> Reply:
-    """Load an upload as a job."""
+    """Load an upload as a job, or count what that would change."""
+    is_preview = bool(call.query.get("dry_run"))
     graph, options, job_id = call.graph, TableLoad.of_query(call).options(call), call.jobs.new_id()
     # A load without a key of its own gets one, by which its commit is found after a restart.
     options["idempotency_key"] = options["idempotency_key"] or f"job:{job_id}"
-    written = Written(options["branch"], options["idempotency_key"])
+    written = None if is_preview else Written(options["branch"], options["idempotency_key"])
     engine = check_engine(os.environ.get(ENGINE_VARIABLE, "").strip() or EMBEDDED)
 
-    def load(progress: Progress) -> LoadResult:
+    def read(verb: Callable[..., Result], progress: Progress) -> Result:
         if upload.format == "arrow":
             with upload.open() as file:
-                return graph.load(open_arrow_stream(file), **options, progress=progress)
+                return verb(open_arrow_stream(file), **options, progress=progress)
         if engine != EMBEDDED:
-            return _on_spark(graph, upload, options | {"engine": engine, "progress": progress})
+            return _on_spark(verb, upload, options | {"engine": engine, "progress": progress})
         with upload.open() as file:
-            return graph.load(file, **options, format=upload.format, progress=progress)
+            return verb(file, **options, format=upload.format, progress=progress)
 
     def work(progress: Progress) -> dict[str, Any]:
         with closing(upload):
-            return load_json(load(progress))
+            if is_preview:
+                return write_preview_json(read(graph.load_preview, progress))
+            return load_json(read(graph.load, progress))
 
-    return accepted(call, "load", "rows", work, job_id, written)
+    return accepted(call, "load_preview" if is_preview else "load", "rows", work, job_id, written)
 
 
-def _on_spark(graph: Graph, upload: Upload, options: dict[str, Any]) -> LoadResult:
+def _on_spark(verb: Callable[..., Result], upload: Upload, options: dict[str, Any]) -> Result:
     """Load by path: workers must see the directory of uploads. Small uploads may still be loaded in this process."""
     try:
-        return graph.load(upload.path, **options, format=upload.format)
+        return verb(upload.path, **options, format=upload.format)
     except InputError as error:
         raise _without_path(error, upload) from error
 

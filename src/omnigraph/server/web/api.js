@@ -33,10 +33,10 @@ export async function awaitServer() {
   }
 }
 
-/** @typedef {{body?: any, query?: Record<string, any>, headers?: Record<string, string>, method?: string}} Options */
+/** A call: `body` is sent as JSON, `content` as it is. @typedef {{body?: any, content?: Blob, query?: Record<string, any>, headers?: Record<string, string>, method?: string}} Options */
 
 /** @param {string} path @param {Options} options @returns {Promise<Response>} */
-async function send(path, { body, query = {}, headers = {}, method }) {
+async function send(path, { body, content, query = {}, headers = {}, method }) {
   const url = new URL(path, BASE);
   for (const [name, value] of Object.entries(query)) {
     for (const item of Array.isArray(value) ? value : [value]) if (item !== undefined && item !== "") url.searchParams.append(name, item);
@@ -48,7 +48,7 @@ async function send(path, { body, query = {}, headers = {}, method }) {
   if (body !== undefined) sent["content-type"] = "application/json";
   let answer;
   try {
-    answer = await fetch(url, { method: method ?? (body === undefined ? "GET" : "POST"), headers: sent, body: body === undefined ? undefined : JSON.stringify(body) });
+    answer = await fetch(url, { method: method ?? (body === undefined && !content ? "GET" : "POST"), headers: sent, body: body === undefined ? content : JSON.stringify(body) });
   } catch {
     awaitServer();
     throw new ApiError(0, { error: "The server cannot be reached." });

@@ -47,6 +47,7 @@ TABLE_LOADS: Final = (
             ACCEPTED,
             (
                 Parameter("type", str, "The type of rows that do not name one. JSON lines may name it themselves."),
+                Parameter("dry_run", bool, "Check the file and count what the load would change. [default: false]"),
                 *_PARAMETERS,
             ),
             Body(dict.fromkeys(FORMATS)),

@@ -65,7 +65,10 @@ export function Bar({ screens, current, onHelp }) {
       <svg width="16" height="16" viewBox="0 0 16 16" fill="none" stroke="currentColor" stroke-width="1.6" aria-hidden="true"><path d="M6.500 9.500l3-3M7 4.500l1.500-1.500a3 3 0 014.200 4.200L11 9M9 11.500L7.500 13a3 3 0 01-4.200-4.200L5 7" /></svg>
     </button>
     <button class="plain icon" aria-label="Light or dark" title="Light or dark" onClick=${toggleTheme}>◐</button>
-    <button class="plain icon" aria-label="Keys" title="Keys (?)" onClick=${onHelp}>?</button>
-    ${session.value?.actor_id && html`<button class="plain" onClick=${forgetToken}>Sign out</button>`}
+    <button class="plain icon by-keys" aria-label="Keys" title="Keys (?)" onClick=${onHelp}>?</button>
+    ${session.value?.actor_id &&
+    html`<button class="plain sign-out" aria-label="Sign out" title=${`Sign out ${session.value.actor_id}`} onClick=${forgetToken}>
+      <span>Sign out</span><svg width="16" height="16" viewBox="0 0 16 16" fill="none" stroke="currentColor" stroke-width="1.6" aria-hidden="true"><path d="M6.500 2.500h-3v11h3M7 8h6.500M11 5.500L13.500 8 11 10.500" /></svg>
+    </button>`}
   </header>`;
 }

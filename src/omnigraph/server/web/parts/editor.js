@@ -25,6 +25,47 @@ function colours(cm) {
 const toUnits = (/** @type {string} */ text, /** @type {number} */ points) => [...text].slice(0, points).join("").length;
 const toPoints = (/** @type {string} */ text, /** @type {number} */ units) => [...text.slice(0, units)].length;
 
+/** Diagnostics of the compiler: asked for when typing pauses, marked in the text, and listed below it by the screen.
+ * @param {any} cm @param {{current: any}} hooks */
+function mistakes(cm, hooks) {
+  const found = cm.StateEffect.define();
+  const marks = cm.StateField.define({
+    create: () => cm.Decoration.none,
+    update: (/** @type {any} */ before, /** @type {any} */ change) => change.effects.find((/** @type {any} */ effect) => effect.is(found))?.value ?? before.map(change.changes),
+    provide: (/** @type {any} */ field) => cm.EditorView.decorations.from(field),
+  });
+  const markOf = (/** @type {string} */ text, /** @type {any} */ item) => {
+    const from = Math.max(0, Math.min(toUnits(text, item.range.start), text.length - 1));
+    const to = Math.min(Math.max(from + 1, toUnits(text, item.range.end)), text.length);
+    const title = [item.message, item.hint].filter(Boolean).join("\n");
+    return cm.Decoration.mark({ class: `mistake ${item.severity}`, attributes: { title } }).range(from, to);
+  };
+  const watch = cm.ViewPlugin.define((/** @type {any} */ view) => {
+    let timer = 0;
+    const check = async () => {
+      const text = view.state.doc.toString();
+      const diagnostics = (await hooks.current.check(text))?.diagnostics ?? [];
+      // The answer about an earlier text may come after that about this one, or after the editor is gone.
+      if (timer < 0 || view.state.doc.toString() !== text) return;
+      hooks.current.diagnostics(diagnostics);
+      view.dispatch({ effects: found.of(cm.Decoration.set(text ? diagnostics.map((/** @type {any} */ item) => markOf(text, item)) : [], true)) });
+    };
+    const wait = () => {
+      clearTimeout(timer);
+      timer = setTimeout(check, CHECK_MS);
+    };
+    wait();
+    return {
+      update: (/** @type {any} */ change) => change.docChanged && wait(),
+      destroy() {
+        clearTimeout(timer);
+        timer = -1;
+      },
+    };
+  });
+  return [marks, watch];
+}
+
 /**
  * @param {any} cm the module of the editor
  * @param {{current: any}} hooks
@@ -39,18 +80,6 @@ function extensions(cm, hooks) {
     const options = found.candidates.map((/** @type {any} */ item) => ({ label: item.text, detail: item.detail, info: item.kind }));
     return { from: toUnits(text, found.start), options, validFor: /^[\w$]*$/ };
   };
-  const diagnose = async (/** @type {any} */ view) => {
-    const text = view.state.doc.toString();
-    const found = await hooks.current.check(text);
-    // The answer about an earlier text may come after that about this one.
-    if (view.state.doc.toString() !== text) return [];
-    hooks.current.diagnostics(found?.diagnostics ?? []);
-    return (found?.diagnostics ?? []).map((/** @type {any} */ item) => {
-      const from = Math.min(toUnits(text, item.range.start), text.length);
-      const to = Math.min(Math.max(from + 1, toUnits(text, item.range.end)), text.length);
-      return { from, to, severity: item.severity === "warning" ? "warning" : "error", message: [item.message, item.hint].filter(Boolean).join("\n") };
-    });
-  };
   const run = { key: "Mod-Enter", run: () => (hooks.current.run(), true) };
   return [
     cm.lineNumbers(),
@@ -58,7 +87,7 @@ function extensions(cm, hooks) {
     cm.drawSelection(),
     colours(cm),
     cm.autocompletion({ override: [complete] }),
-    cm.linter(diagnose, { delay: CHECK_MS }),
+    mistakes(cm, hooks),
     cm.keymap.of([run, ...cm.completionKeymap, ...cm.standardKeymap, ...cm.historyKeymap]),
     cm.EditorView.lineWrapping,
     cm.EditorView.contentAttributes.of({ "aria-label": "Query" }),
@@ -73,8 +102,8 @@ function extensions(cm, hooks) {
       ".cm-selectionBackground": { background: "var(--accent-soft) !important" },
       ".cm-tooltip": { background: "var(--raised)", color: "var(--text)", border: "1px solid var(--line)", borderRadius: "8px", boxShadow: "var(--shadow)" },
       ".cm-tooltip-autocomplete > ul": { fontFamily: "var(--mono)", maxHeight: "16em" },
-      ".cm-diagnostic": { padding: "6px 10px", borderLeft: "3px solid var(--minus)", whiteSpace: "pre-wrap" },
-      ".cm-lintRange-error": { backgroundImage: "none", textDecoration: "underline wavy var(--minus) 1.5px", textUnderlineOffset: "3px" },
+      ".mistake": { textDecoration: "underline wavy var(--minus) 1.5px", textUnderlineOffset: "3px" },
+      ".mistake.warning": { textDecorationColor: "var(--tilde)" },
       ".cm-tooltip-autocomplete > ul > li[aria-selected]": { background: "var(--accent)", color: "var(--on-accent)" },
       ".word-keyword": { color: "var(--accent)", fontWeight: "600" },
       ".word-string": { color: "var(--plus)" },

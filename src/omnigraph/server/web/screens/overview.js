@@ -1,8 +1,9 @@
 /** Overview: numbers of entities, the schema as a picture, the last changes, branches. */
-import { html, useLayoutEffect } from "../vendor/core.js";
+import { html, useLayoutEffect, useState } from "../vendor/core.js";
 import { call } from "../api.js";
 import { Compared, MAIN, otherBranches } from "../parts/branches.js";
 import { TypeDot, typesOf, useCatalog } from "../parts/catalog.js";
+import { LoadDialog } from "../parts/load.js";
 import { Empty, Show, useLoaded } from "../parts/loading.js";
 import { SchemaPicture, SchemaTable } from "../parts/schema_picture.js";
 import { Changed, Commit, count, When } from "../parts/values.js";
@@ -65,12 +66,14 @@ function Branches({ others }) {
 
 /** @param {{catalog: any, head?: any}} props */
 function Title({ catalog, head }) {
+  const [isLoading, setLoading] = useState(false);
   const total = (/** @type {any[]} */ types) => types.reduce((sum, type) => sum + Number(type.count), 0);
   return html`<div class="title-line">
     <h1>${route.value.graph}</h1>
     <span class="quiet">${count(total(catalog.nodes))} nodes, ${count(total(catalog.edges))} edges</span>
     <span class="quiet end">${head ? html`<${Commit} id=${catalog.graph_commit_id} /> <${When} micros=${head.created_at} />${head.actor_id ? ` by ${head.actor_id}` : ""}` : html`<${Commit} id=${catalog.graph_commit_id} />`}</span>
-    <span class="line"><a class="button" href=${link("query")}>Query</a><a class="button" href=${link("browse", { view: "picture" })}>Draw</a></span>
+    <span class="line"><a class="button" href=${link("query")}>Query</a><a class="button" href=${link("browse", { view: "picture" })}>Draw</a>${!route.value.params.at && html`<button onClick=${() => setLoading(true)}>Load data</button>`}</span>
+    ${isLoading && html`<${LoadDialog} catalog=${catalog} onClose=${() => setLoading(false)} />`}
   </div>`;
 }
 

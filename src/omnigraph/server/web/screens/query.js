@@ -163,7 +163,7 @@ export default function Query() {
           <button onClick=${() => setParams({ view: "Plan" }, true)}>Explain</button>
           <button disabled=${!text.trim()} onClick=${() => setSaving(true)}>Save as…</button>
           <span class="quiet tiny" data-name="cost">${plan ? cost(plan) : ""}</span>
-          <span class="end quiet tiny"><kbd>Ctrl</kbd> <kbd>Enter</kbd> runs, <kbd>Ctrl</kbd> <kbd>Space</kbd> completes</span>
+          <span class="end quiet tiny keys-hint"><kbd>Ctrl</kbd> <kbd>Enter</kbd> runs, <kbd>Ctrl</kbd> <kbd>Space</kbd> completes</span>
         </div>
         <div class="tabs">
           <div role="tablist" aria-label="Views of the result">
