@@ -32,7 +32,12 @@ VALUES = {
 }
 
 
-_STORED = {pa.date32(): pa.int32(), pa.timestamp("ms", tz="UTC"): pa.int64(), pa.timestamp("us"): pa.int64()}
+_STORED = {
+    pa.date32(): pa.int32(),
+    pa.list_(pa.date32()): pa.list_(pa.int32()),
+    pa.timestamp("ms", tz="UTC"): pa.int64(),
+    pa.timestamp("us"): pa.int64(),
+}
 
 
 def _flat(table: pa.Table) -> list[pa.Array]:

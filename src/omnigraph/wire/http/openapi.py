@@ -14,6 +14,7 @@ from typing import Any, Final, Literal
 from pydantic import BaseModel, TypeAdapter
 from pydantic.json_schema import models_json_schema
 
+from omnigraph.wire.http.arrow import ARROW
 from omnigraph.wire.http.models.base import ADDED_VALUES, ADDITION
 
 TITLE: Final = "Omnigraph API"
@@ -105,7 +106,8 @@ def _operation(operation: Operation, *, secured: bool) -> dict[str, Any]:
     if parameters:
         form["parameters"] = [_parameter(item) for item in parameters]
     if operation.body is not None:
-        form["requestBody"] = {"content": _content(operation.body.content), "required": operation.body.required}
+        content = _content(operation.body.content, is_request=True)
+        form["requestBody"] = {"content": content, "required": operation.body.required}
     form["responses"] = {str(status): _reply(reply) for status, reply in sorted(operation.replies.items())}
     if operation.deprecated:
         form["deprecated"] = True
@@ -139,16 +141,21 @@ def _schema_of(type_: Any) -> dict[str, Any]:
     return TypeAdapter(list[type_]).json_schema(ref_template=_REF + "{model}")
 
 
-def _content(content: Mapping[str, type[BaseModel] | None]) -> dict[str, Any]:
+def _content(content: Mapping[str, type[BaseModel] | None], *, is_request: bool = False) -> dict[str, Any]:
     return {
-        media: {"schema": {"$ref": _REF + model.__name__}} if model is not None else _raw(media)
+        media: {
+            "schema": {"$ref": _REF + model.__name__} if model is not None else _raw(media, is_request),
+            # An answer of 0.10 is JSON or lines of it.
+            **({ADDITION: True} if media == ARROW else {}),
+        }
         for media, model in content.items()
     }
 
 
-def _raw(media: str) -> dict[str, Any]:
-    is_text = media.startswith(("text/", "application/x-ndjson"))
-    return {"schema": {"type": "string"} if is_text else {"type": "string", "format": "binary"}}
+def _raw(media: str, is_request: bool) -> dict[str, Any]:
+    # Generated clients send a body that is declared as a text as one JSON string, if its media type says JSON.
+    is_text = media.startswith(("text/", "application/x-ndjson")) and not is_request
+    return {"type": "string"} if is_text else {"type": "string", "format": "binary"}
 
 
 def _reply(reply: Reply) -> dict[str, Any]:
