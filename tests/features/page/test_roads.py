@@ -379,7 +379,7 @@ def test_the_theme_is_chosen_and_kept(page: Any) -> None:
 def test_a_link_that_was_cut_still_opens(page: Any) -> None:
     # Each leads to another screen than the one before, so the heading is that of the link.
     for broken, heading in (
-        ("browse?where=%5B%7B", "Person"),
+        ("browse?type=Person&where=%5B%7B", "Person"),
         ("%E4%BD", "kb"),
         ("query?params=%7B%22a", "Query"),
         ("nowhere", "kb"),
