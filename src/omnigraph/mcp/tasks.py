@@ -15,7 +15,6 @@ from typing import Any, Final
 from omnigraph.core.actors import Action, Need
 from omnigraph.core.commit import GraphCommit
 from omnigraph.core.ids import encode_ulid, is_ulid
-from omnigraph.engine.merge.result import MergeOutcome
 from omnigraph.errors import ConflictError, MergeConflicts, NotFoundError, PolicyDenied, UsageError
 from omnigraph.history.reverts import reverted_by
 from omnigraph.mcp import models
@@ -27,6 +26,7 @@ from omnigraph.mcp.turns import turn
 from omnigraph.schema.catalog import EdgeType, all_types, type_named
 from omnigraph.wire.merges import merge_preview_json
 from omnigraph.wire.writes import load_json, mutation_json
+from omnigraph.write.merge.decide import MergeOutcome
 
 TASK_DAYS: Final = 7
 DAY_MS: Final = 86_400_000

@@ -1,6 +1,6 @@
 """Turns: calls of one task, one at a time in this process.
 
-A client may send several calls at once, and a call whose client went away still runs. Without turns a write could land
+A client may send several calls together, and a call whose client went away still runs. Without turns a write could land
 on a branch between its merge and its deletion and be lost, and a task that was answered as dropped could be merged.
 """
 
