@@ -6,7 +6,7 @@ undoing of a task puts back what was there before it.
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -209,7 +209,7 @@ def judge(graph: Graph, journals: Path, counters: Iterable[str]) -> Verdict:
 
 def _increments(journaled: Mapping[str, Journaled], verdict: Verdict) -> Counter[str]:
     """Increments on main by counter, without any order: no update may be lost."""
-    found: Counter[str] = defaultdict(int)  # type: ignore[assignment] # counts that may be absent
+    found: Counter[str] = Counter()
     for run, task in journaled.items():
         for write in task.writes:
             for record in write["upserts"]:
