@@ -1,7 +1,7 @@
 """Turns: calls of one task, one at a time in this process.
 
-A client may send calls concurrently, and a call whose client went away still runs. Without turns a write could land on
-a branch between its merge and its deletion and be lost, and a task that was answered as dropped could be merged.
+A client may send several calls together, and a call whose client went away still runs. Without turns a write could land
+on a branch between its merge and its deletion and be lost, and a task that was answered as dropped could be merged.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """The pattern of ``docs/user/branching.md`` for orchestrators, run with stand-ins for Dagster and Airflow.
 
-The libraries are not installed here. The stand-ins have the parts that the examples use, and run tasks when they are
-called, in the order of the program.
+The libraries are not installed here; the page names the versions that its programs were run with. The stand-ins have
+the parts that the examples use, and run tasks when they are called, in the order of the program.
 """
 
 import re
@@ -81,12 +81,12 @@ def test_the_tasks_of_airflow_merge_or_discard_the_branch(
 
         return decorated if function is None else decorated(function)
 
-    decorators = ModuleType("airflow.decorators")
-    decorators.task = task  # type: ignore[attr-defined] # a stand-in
-    decorators.dag = lambda schedule: lambda function: function  # type: ignore[attr-defined] # the same
+    sdk = ModuleType("airflow.sdk")
+    sdk.task = task  # type: ignore[attr-defined] # a stand-in
+    sdk.dag = lambda schedule: lambda function: function  # type: ignore[attr-defined] # the same
     monkeypatch.setitem(sys.modules, "airflow", ModuleType("airflow"))
-    monkeypatch.setitem(sys.modules, "airflow.decorators", decorators)
-    program("airflow.decorators", graph)
+    monkeypatch.setitem(sys.modules, "airflow.sdk", sdk)
+    program("airflow.sdk", graph)
     assert ran == ["start", "enrich", "discard" if fails else "finish"]
     assert names(graph) == ([] if fails else ["hal"])
     assert [branch.name for branch in graph.branches()] == ["main"]

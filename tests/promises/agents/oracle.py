@@ -6,7 +6,7 @@ undoing of a task puts back what was there before it.
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -24,8 +24,8 @@ Link = tuple[str, str]
 
 
 @dataclass
-class Told:
-    """One task as its journal tells it."""
+class Journaled:
+    """One task as its journal has it."""
 
     run: str
     name: str = ""
@@ -39,12 +39,12 @@ class Told:
     is_undo_sent: bool = False
 
 
-def read_journals(directory: Path) -> dict[str, Told]:
+def read_journals(directory: Path) -> dict[str, Journaled]:
     """All tasks of all agents, by run."""
-    told: dict[str, Told] = {}
+    journaled: dict[str, Journaled] = {}
     for path in sorted(directory.glob("*.jsonl")):
         for entry in entries(path):
-            task = told.setdefault(entry["run"], Told(entry["run"]))
+            task = journaled.setdefault(entry["run"], Journaled(entry["run"]))
             match entry["event"]:
                 case "start":
                     task.name, task.kind, task.take = entry["name"], entry["kind"], entry["take"]
@@ -60,7 +60,7 @@ def read_journals(directory: Path) -> dict[str, Told]:
                     task.is_undo_sent = True
                 case "abandon":
                     task.answers.add("abandoned")
-    return told
+    return journaled
 
 
 @dataclass
@@ -100,7 +100,7 @@ class Oracle:
         self.content = Content({("Counter", name): {"name": name, **empty} for name in counters})
         self._undos: dict[str, Undo] = {}
 
-    def apply(self, task: Told) -> None:
+    def apply(self, task: Journaled) -> None:
         undo = self._undos[task.run] = Undo()
         for write in task.writes:
             for record in write["upserts"]:
@@ -169,48 +169,48 @@ class Verdict:
 
 
 RULES = {
-    "a task that answered merged is on main": lambda told, on, off: "merged" not in told.answers or on == 1,
-    "a task is merged once": lambda told, on, off: on <= 1,
-    "a task that was not finished is not on main": lambda told, on, off: told.is_sent or on == 0,
-    "a task that answered dropped is not on main": lambda told, on, off: "dropped" not in told.answers or on == off,
-    "a task that answered reverted was reverted": lambda told, on, off: "reverted" not in told.answers or on == off,
-    "a task is reverted by its agent alone": lambda told, on, off: told.is_undo_sent or off == 0,
-    "a refused undo changes nothing": lambda told, on, off: "refused" not in told.answers or off == 0,
+    "a task that answered merged is on main": lambda task, on, off: "merged" not in task.answers or on == 1,
+    "a task is merged once": lambda task, on, off: on <= 1,
+    "a task that was not finished is not on main": lambda task, on, off: task.is_sent or on == 0,
+    "a task that answered dropped is not on main": lambda task, on, off: "dropped" not in task.answers or on == off,
+    "a task that answered reverted was reverted": lambda task, on, off: "reverted" not in task.answers or on == off,
+    "a task is reverted by its agent alone": lambda task, on, off: task.is_undo_sent or off == 0,
+    "a refused undo changes nothing": lambda task, on, off: "refused" not in task.answers or off == 0,
 }
 """What must hold of a task, of how often it is on main, and of how often it was reverted."""
 
 
 def judge(graph: Graph, journals: Path, counters: Iterable[str]) -> Verdict:
     """Replay the history of main, and compare it with the journals and with the content of the graph."""
-    told, verdict, oracle = read_journals(journals), Verdict(), Oracle(counters)
+    journaled, verdict, oracle = read_journals(journals), Verdict(), Oracle(counters)
     runs: dict[str, str] = {commit.id: commit.provenance.get("run", "") for commit in graph.commits()}
     for commit in line(graph):
         if commit.kind is CommitKind.MERGE:
             run = commit.provenance["run"]
             verdict.merged[run] += 1
-            oracle.apply(told[run])
+            oracle.apply(journaled[run])
         elif commit.kind is CommitKind.REVERT:
             (run,) = {runs[undone] for undone in reverted_by(commit)}
             verdict.reverted[run] += 1
             oracle.revert(run)
         elif commit.branch == "main" and commit.kind is not CommitKind.INIT and commit.actor != "owner":
             verdict.wrong.append(f"a commit of no task is on main: {commit}")
-    for run, task in told.items():
+    for run, task in journaled.items():
         on, off = verdict.merged[run], verdict.reverted[run]
         verdict.wrong += [f"{rule}: {task}, {on}, {off}" for rule, holds in RULES.items() if not holds(task, on, off)]
         verdict.counts.update(task.answers or {"killed"})
     _compare(verdict, oracle.content, Content.of(graph))
-    by_counter = _increments(told, verdict)
+    by_counter = _increments(journaled, verdict)
     for (type_, name), values in Content.of(graph).entities.items():
         if type_ == "Counter" and values["value"] != by_counter[name]:
             verdict.wrong.append(f"{name} is {values['value']} after {by_counter[name]} increments")
     return verdict
 
 
-def _increments(told: Mapping[str, Told], verdict: Verdict) -> Counter[str]:
+def _increments(journaled: Mapping[str, Journaled], verdict: Verdict) -> Counter[str]:
     """Increments on main by counter, without any order: no update may be lost."""
-    found: Counter[str] = defaultdict(int)  # type: ignore[assignment] # counts that may be absent
-    for run, task in told.items():
+    found: Counter[str] = Counter()
+    for run, task in journaled.items():
         for write in task.writes:
             for record in write["upserts"]:
                 if record["type"] == "Counter":
