@@ -212,6 +212,8 @@ def _refused(text: str) -> CallToolResult:
 
 def _public(error: OmnigraphError) -> str:
     """The message of an error with its hint, without addresses of storage."""
-    if error.code in ("storage", "corruption", "outcome_unknown"):
+    if error.code == "outcome_unknown":
+        return f"{error.code}: the storage did not confirm the write; read the entities before repeating it"
+    if error.code in ("storage", "corruption"):
         return f"{error.code}: the storage of the graph failed; ask its operator"
     return str(error)

@@ -12,6 +12,7 @@ import anyio
 import pytest
 
 import omnigraph
+from omnigraph.errors import OmnigraphError, OutcomeUnknown, StorageError
 from omnigraph.mcp.budget import CHARACTERS_PER_TOKEN
 from omnigraph.mcp.server import make_server
 from omnigraph.mcp.session import Session, Settings
@@ -292,6 +293,27 @@ def test_a_write_that_meets_the_end_of_its_task_is_refused_and_not_lost(graph: o
             late = threads.submit(agent.refusal, "write", task=started["task"], upserts=ADA)
             graph.delete_branch(started["branch"])
         assert "no open task" in late.result()
+
+
+@pytest.mark.parametrize(
+    ("error", "advice"),
+    [
+        (StorageError("s3://secret/graph cannot be read"), "ask its operator"),
+        (OutcomeUnknown("01AAAAAAAAAAAAAAAAAAAAAAAA", "s3://secret/graph went away"), "before repeating it"),
+    ],
+)
+def test_a_failure_of_the_storage_gives_advice_and_no_address(
+    graph: omnigraph.Graph, monkeypatch: pytest.MonkeyPatch, error: OmnigraphError, advice: str
+) -> None:
+    def fail(*_: Any, **__: Any) -> None:
+        raise error
+
+    agent = Agent(graph, allow_writes=True)
+    task = agent.call("start_task", goal="add ada")["task"]
+    monkeypatch.setattr(omnigraph.Graph, "load", fail)
+    refusal = agent.refusal("write", task=task, upserts=ADA)
+    assert advice in refusal
+    assert "secret" not in refusal
 
 
 @pytest.mark.parametrize("task", ["main", "../main", "", "01AAAAAAAAAAAAAAAAAAAAAAAA"])

@@ -122,7 +122,7 @@ export default function Jobs() {
     <div class="columns even">
       <div class="stack">
         <section class="card" aria-label="Jobs">
-          <header><h2>Jobs</h2><span class="quiet tiny">since the server was started</span></header>
+          <header><h2>Jobs</h2><span class="quiet tiny">running and recent</span></header>
           <${Show} of=${jobs}>
             ${(/** @type {any} */ found) => (found.jobs.length === 0 ? html`<${Empty} title="No job has run yet">Loads of large files and maintenance appear here, with their progress.<//>` : html`<ul class="rows">${found.jobs.map((/** @type {any} */ job) => html`<${Job} key=${job.id} job=${job} />`)}</ul>`)}
           <//>
