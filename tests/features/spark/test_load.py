@@ -24,6 +24,7 @@ from omnigraph.spark.load import publish as bulk_load
 from omnigraph.write.load import checks as bulk_checks
 from tests.features.spark.meanwhile import CHECKS, meanwhile
 from tests.features.spark.outcomes import data_files, lines, write_lines
+from tests.support.sampling import sampled
 from tests.support.tuning import tuned
 
 if TYPE_CHECKING:
@@ -195,7 +196,7 @@ def test_minted_ids_are_in_the_order_of_the_input_whichever_task_was_first(
 
 
 @pytest.mark.parametrize("checks", CHECKS)
-@pytest.mark.parametrize("mode", ["append", "merge"])
+@pytest.mark.parametrize("mode", sampled(["merge", "append"], 2))
 def test_a_load_and_an_embedded_writer_on_one_branch_both_succeed(
     graph: Graph, spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, mode: str, checks: str
 ) -> None:

@@ -9,6 +9,7 @@ import pytest
 
 from omnigraph.engine.graph import Graph, create
 from tests.features.spark.outcomes import lines, write_lines
+from tests.support.sampling import sampled
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -69,7 +70,7 @@ def graph(tmp_path_factory: pytest.TempPathFactory) -> Graph:
     return made
 
 
-@pytest.mark.parametrize("checks", ["driver", "cluster"])
+@pytest.mark.parametrize("checks", sampled(["cluster", "driver"], 2))
 @pytest.mark.parametrize("case", CASES)
 def test_a_mode_has_the_same_result_as_in_this_process(
     graph: Graph, spark: SparkSession, tmp_path: Path, case: str, checks: str

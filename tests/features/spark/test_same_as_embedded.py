@@ -15,6 +15,7 @@ from omnigraph.engine.graph import Graph, create
 from omnigraph.write.load.mode import LoadMode
 from tests.features.bulk.test_same_as_memory import INPUTS, SCHEMA, SEED
 from tests.features.spark.outcomes import data_files, lines, outcome, write_lines
+from tests.support.sampling import sampled
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -127,7 +128,7 @@ MOVED = [
 ]
 
 
-@pytest.mark.parametrize("checks", ["driver", "cluster"])
+@pytest.mark.parametrize("checks", sampled(["cluster", "driver"], 2))
 @pytest.mark.parametrize(
     ("records", "mode", "expected"),
     [

@@ -16,6 +16,7 @@ from tests.features.exec.test_counts import (
 )
 from tests.features.exec.test_limits import HOSTILE, test_a_list_of_a_hundred_thousand_items
 from tests.promises.parity.both import made_both
+from tests.support.sampling import sampled
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -49,7 +50,7 @@ def hostile(tmp_path_factory: pytest.TempPathFactory, spark: SparkSession) -> Pe
     return People(made_both(tmp_path_factory.mktemp("graph") / "hostile", schema, records, spark))
 
 
-@pytest.mark.parametrize("match", MATCHES)
+@pytest.mark.parametrize("match", sampled(MATCHES, 2))
 def test_counted_walks_are_the_same(people: People, match: str) -> None:
     people.ask(match, "count($a), count($a.age), sum($a.age), count(distinct $a.name)")
     last = named(match)[-1]
