@@ -21,8 +21,8 @@ const FORMATS = /** @type {Record<string, string>} */ ({
 /** Formats whose rows may name their type. */
 const NAMES_TYPES = new Set(["jsonl", "ndjson", "json"]);
 const MODES = /** @type {Record<string, string>} */ ({
-  merge: "insert new entities, replace those that exist",
   upsert: "insert new entities, set only the named properties of those that exist",
+  merge: "insert new entities, replace those that exist",
   append: "insert new entities, refuse those that exist",
   update: "set the named properties, refuse entities that do not exist",
   overwrite: "replace the whole type: entities that the file lacks are deleted",
@@ -67,7 +67,7 @@ export function LoadDialog({ catalog, onClose }) {
   const branch = route.value.params.ref || "main";
   const [file, setFile] = useState(/** @type {File | null} */ (null));
   const [type, setType] = useState("");
-  const [mode, setMode] = useState("merge");
+  const [mode, setMode] = useState("upsert");
   const [rows, setRows] = useState(0);
   const [seen, setSeen] = useState(/** @type {any} */ (null));
   const [done, setDone] = useState(/** @type {any} */ (null));
