@@ -22,7 +22,7 @@ class WholeWriter(Writer):
         return Query(text, self.params, self.values)
 
     def every_edge(self) -> str:
-        """One hop from every node, of which only the edge is read."""
+        """One hop from every node; only the edge is read."""
         edge = self.rng.choice(list(self.schema.edges.values()))
         word = edge.name.lower()
         if edge.source == edge.target and self.rng.random() < 0.1:

@@ -45,7 +45,7 @@ class State(TypedDict):
 
 
 def steps(saver: Any, store: Any = None) -> Any:
-    """A graph of two steps, of which the second asks a person."""
+    """A graph of two steps; the second one asks a person."""
 
     def first(state: State) -> dict[str, Any]:
         return {"seen": ["first"]}
