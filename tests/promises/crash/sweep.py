@@ -12,7 +12,7 @@ from tests.promises.crash.cells import CELLS, Cell, describe
 from tests.promises.crash.observe import Options, Seen, check_sound, look
 from tests.promises.crash.writers import CREATE, SESSION, WRITERS, build, open_counted
 from tests.support.faults import python, run, trace
-from tests.support.faults.fault import FileFault, RequestFault
+from tests.support.faults.fault import FileFault, KillAt, RequestFault
 from tests.support.faults.s3 import Bucket, Server
 
 PROGRAM = Path(__file__).with_name("write_once.py")
@@ -202,6 +202,9 @@ class S3Sweep:
         result = self._server.run(python(PROGRAM, self.writer, uri), fault=fault, warm=True)
         ending = Ending.of(result.returncode, result.killed, result.stdout, result.stderr)
         try:
+            if isinstance(fault, KillAt) and not result.killed:
+                # The undisturbed run may have made more requests than this one; then there was nothing to strike.
+                assert len(result.requests) < fault.n, "the writer made this request and was not killed"
             judge(ending, look(uri, self._options), self.old, self.new)
             check_sound(uri, self._options, _names(self.writer))
         except Exception as error:

@@ -75,8 +75,7 @@ def test_creating_a_graph_ends_with_its_stamp(tmp_path: Path, s3_server: Server)
 @pytest.mark.parametrize("writer", in_halves("s3-kill"))
 def test_a_kill_at_any_request_leaves_the_old_or_the_new_graph(writer: str, tmp_path: Path, s3_server: Server) -> None:
     sweep = S3Sweep(writer, tmp_path, s3_server)
-    endings = walk(sweep, kills(range(1, len(sweep.requests) + 1)))
-    assert all(ending.killed for ending in endings)
+    walk(sweep, kills(range(1, len(sweep.requests) + 1)))
 
 
 @pytest.mark.long
