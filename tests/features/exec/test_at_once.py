@@ -11,6 +11,7 @@ import omnigraph
 from omnigraph import Graph
 from omnigraph.engine.query.at_once import is_small, query_at_once
 from omnigraph.errors import ParameterError, PolicyDenied
+from omnigraph.exec.columns import SMALL_ROWS_MAX
 from tests.features.policy.teams import bundle
 
 POINT = "query q($n: String) { match { $p: Person {name: $n} } return { $p.name, $p.age } }"
@@ -101,3 +102,18 @@ def test_rights_and_parameters_are_checked_as_for_a_query(graph: Graph, tmp_path
         query_at_once(nobody, POINT, {"n": "p1"})
     with pytest.raises(ParameterError):
         query_at_once(ann, POINT, {"n": 3})
+
+
+def test_a_point_read_of_a_larger_table_is_tried_until_its_columns_are_in_memory(tmp_path: Path) -> None:
+    made = omnigraph.create(tmp_path / "large.omni", "node Person { name: String @key age: I32? }")
+    made.load({"Person": [{"name": f"p{n}", "age": n % 90} for n in range(SMALL_ROWS_MAX + 1)]})
+    # Only the general operators of this process read the columns, so every run here must be one that is_small wants.
+    graph = omnigraph.open(made.uri)
+    graph.snapshot()
+    runs = 0
+    while query_at_once(graph, POINT, {"n": f"p{runs}"}) is None:
+        assert is_small(graph, POINT), f"run {runs} would go to a reader"
+        graph.query(POINT, {"n": f"p{runs}"})
+        runs += 1
+    assert runs <= 8
+    assert is_small(graph, POINT) is False

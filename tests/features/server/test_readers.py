@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import httpx2
 import pytest
@@ -16,9 +17,11 @@ import pytest
 import omnigraph
 from omnigraph import Graph
 from omnigraph.errors import UsageError
+from omnigraph.exec.columns import SMALL_ROWS_MAX
 from omnigraph.policy.decide import load_policy
 from omnigraph.server.access.states import State
 from omnigraph.server.boot import Options, default_readers, runner_of
+from omnigraph.server.readers.frames import Done
 from omnigraph.server.readers.memory import READER_BYTES_MAX, reader_environment, reader_memory
 from omnigraph.server.readers.runner import InProcesses
 from omnigraph.server.runners import InThreads
@@ -297,3 +300,29 @@ def test_the_memory_of_readers_and_of_their_queries_comes_from_the_environment()
     assert reader_environment(2, {"OMNIGRAPH_QUERY_MEMORY": "1G"}) == {"OMNIGRAPH_QUERY_MEMORY": "1G"}
     one, two = (int(reader_environment(count, {})["OMNIGRAPH_QUERY_MEMORY"]) for count in (1, 2))
     assert two == one // 2
+
+
+class Counting(InProcesses):
+    """Counts the reads that a reader process answers."""
+
+    sent = 0
+
+    async def _done(self, *arguments: Any) -> Done:
+        self.sent += 1
+        return await super()._done(*arguments)
+
+
+def test_point_reads_of_a_larger_table_are_answered_by_the_front_not_by_a_reader(tmp_path: Path) -> None:
+    made = omnigraph.create(tmp_path / "large.omni", "node Person { name: String @key age: I32? }")
+    made.load({"Person": [{"name": f"p{n}", "age": n % 90} for n in range(SMALL_ROWS_MAX + 1)]})
+    graph, runner = omnigraph.open(made.uri), Counting(1)
+    graph.snapshot()
+    point = "query q($n: String) { match { $p: Person {name: $n} } return { $p.name, $p.age } }"
+    with running(serving_of(graph), runner=runner) as live, live.client() as client:
+        for number in range(20):
+            answer = client.post(f"{BASE}/query", json={"query": point, "params": {"n": f"p{number}"}})
+            assert answer.json()["rows"] == [{"p.name": f"p{number}", "p.age": number}]
+        assert runner.sent == 0
+        assert client.post(f"{BASE}/query", json={"query": READ_ALL}).status_code == 200
+        assert runner.sent == 1, "a read of all rows does go to a reader"
+        stop(live)

@@ -26,8 +26,12 @@ class GivenUp(Exception):
     """A run that the general operators have to do: it met many rows, or values that are not in memory."""
 
 
+class NotInMemory(GivenUp):
+    """A run that met values that are not in memory. The general operators bring them there in a few runs."""
+
+
 def column_cells(table: TableView, name: str) -> Cell:
-    """The values of a column by row number. Reading one of a fragment that is not in memory raises GivenUp."""
+    """The values of a column by row number. Reading one of a fragment that is not in memory raises NotInMemory."""
     parts = table.layout.parts
     starts, readers = [part.start for part in parts], [_part_cells(table, part, name) for part in parts]
     if len(readers) == 1 and readers[0] is not None:
@@ -40,7 +44,7 @@ def column_cells(table: TableView, name: str) -> Cell:
             # The general operators read a fragment whole once they have taken rows of it a few times.
             reader = readers[place] = _part_cells(table, parts[place], name)
             if reader is None:
-                raise GivenUp
+                raise NotInMemory
         return reader(row - starts[place])
 
     return read

@@ -17,7 +17,7 @@ from omnigraph.core.lru import Lru
 from omnigraph.core.tables import TablePin
 from omnigraph.exec.budget import Budget
 from omnigraph.exec.columns import Columns
-from omnigraph.exec.compiled.cells import GivenUp, column_cells
+from omnigraph.exec.compiled.cells import GivenUp, NotInMemory, column_cells
 from omnigraph.exec.compiled.expressions import NOW
 from omnigraph.exec.compiled.finding import Find, id_finder
 from omnigraph.exec.compiled.known import check_known
@@ -35,6 +35,10 @@ from omnigraph.schema.catalog import Catalog
 
 ATTEMPTS_MAX = 8
 """Calls after which values that are still not in memory are taken to stay away."""
+
+MISSES_MAX = 64
+"""Runs of a program that met values outside of memory, after which they are taken to stay there: several columns and
+fragments come into memory one after the other."""
 
 PROGRAMS_MAX = 256
 """Programs kept. One is a few closures; the arrays that it reads are those of the caches."""
@@ -113,6 +117,10 @@ class Binding:
     pins: tuple[TablePin, ...]
     program: Program | None = None
     attempts: int = 0
+    misses: int = 0
+    """Runs of the program that met values outside of memory."""
+    is_missing: bool = False
+    """True if the last run met such values."""
 
     def should_try(self) -> bool:
         """True for the 1st, 2nd, 4th, 8th call and so on: what is missing may never come into memory."""
@@ -140,16 +148,25 @@ class Programs:
         if program is None:
             return None
         call.budget.check()
+        known = self._known.get((compiled, view.state.incarnation))
         try:
-            return program(call)
+            rows = program(call)
+        except NotInMemory:
+            if known is not None:
+                known.misses, known.is_missing = known.misses + 1, True
+            return None
         except GivenUp:
             return None
+        if known is not None:
+            known.is_missing = False
+        return rows
 
     def is_worth_trying(self, compiled: CompiledQuery, view: GraphView) -> bool:
-        """True while the tables of a snapshot have no program yet, and few runs have failed to make one."""
-        if self._made(compiled, view) is not None:
-            return False
+        """True while the tables of a snapshot have no program yet, or it lacks values, and few runs have failed."""
         known = self._known.get((compiled, view.state.incarnation))
+        if self._made(compiled, view) is not None:
+            # Columns of larger fragments are read whole only after some reads of single rows.
+            return known is not None and known.is_missing and known.misses < MISSES_MAX
         return known is None or known.state is not view.state or known.attempts < ATTEMPTS_MAX
 
     def _made(self, compiled: CompiledQuery, view: GraphView) -> Program | None:
