@@ -234,7 +234,7 @@ class MutationBody:
 
 @dataclass(frozen=True, slots=True)
 class Query:
-    """``query name($p: T) @description("...") { body }``, or a read without a header, which is ``bare``."""
+    """``query name($p: T) @description("...") { body }``, or the body alone, which is ``bare``."""
 
     name: Name
     parameters: tuple[Parameter, ...]

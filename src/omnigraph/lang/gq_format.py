@@ -73,8 +73,8 @@ class _Formatter:
 
     def query(self, query: Query) -> Iterator[Line]:
         start, end = query.span
-        if query.bare and isinstance(query.body, ReadBody):
-            yield from self._read(query.body, query.span, 0)
+        if query.bare:
+            yield from self._body(query.body, query.span, 0)
             return
         opening = self._places.find("(", query.name.span.end, end)
         closing = self._places.find(")", _end_of(query.parameters, opening.end), end)
@@ -95,15 +95,18 @@ class _Formatter:
         )
         # Annotations do not count towards the width: breaking the parameters would not shorten them.
         yield from self._bracketed(parameters, 0, uncounted=len(notes), opens=True, separate=True)
-        match query.body:
+        yield from self._body(query.body, Span(brace.end, end), 1)
+        yield Line("}", 0, Span(end - 1, end), closes=True)
+
+    def _body(self, body: ReadBody | MutationBody, within: Span, depth: int) -> Iterator[Line]:
+        match body:
             case ReadBody():
-                yield from self._read(query.body, Span(brace.end, end), 1)
+                yield from self._read(body, within, depth)
             case MutationBody(statements):
                 for statement in statements:
-                    yield from self._statement(statement, 1)
+                    yield from self._statement(statement, depth)
             case _:
-                assert_never(query.body)
-        yield Line("}", 0, Span(end - 1, end), closes=True)
+                assert_never(body)
 
     def _bracketed(
         self, block: _Bracketed, depth: int, *, uncounted: int = 0, opens: bool = False, separate: bool = False

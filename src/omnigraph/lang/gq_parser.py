@@ -46,7 +46,7 @@ def parse_queries(source: Source) -> ParsedQueries:
     """Parse a query text. Never raises: errors are in the result."""
     cursor = Cursor(source)
     queries: list[Query] = []
-    if cursor.at("match") and cursor.peek().text == "{":
+    if at_mutation(cursor) or (cursor.at("match") and cursor.peek().text == "{"):
         queries.extend(_bare(cursor))
     while not cursor.at_end:
         try:
@@ -86,17 +86,22 @@ def _at_header(cursor: Cursor) -> bool:
 
 
 BARE_NAME = "query"
-"""The name of a read that is written without one."""
+"""The name of a read or mutation that is written without one."""
 
 
 def _bare(cursor: Cursor) -> list[Query]:
-    """A read without ``query name() {}``, which is the whole text."""
+    """A read or mutation without ``query name() {}``, which is the whole text."""
     start = cursor.token.span
+    body: ReadBody | MutationBody
     try:
-        body = parse_read(cursor)
+        if at_mutation(cursor):
+            body = parse_mutation(cursor, is_bare=True)
+        else:
+            body = parse_read(cursor)
         if not cursor.at_end:
+            kind = "read" if isinstance(body, ReadBody) else "mutation"
             hint = "several queries of one text need names: `query name() { ... }`"
-            raise cursor.problem("expected the end of the read", _tail_hint(cursor) or hint)
+            raise cursor.problem(f"expected the end of the {kind}", _tail_hint(cursor) or hint)
     except SyntaxProblem as problem:
         cursor.report(problem)
         cursor.skip_to(_at_header, at_query)
@@ -149,7 +154,7 @@ def _refuse_foreign(cursor: Cursor) -> None:
 
 def _outside_hint(cursor: Cursor) -> str | None:
     if cursor.token.text.lower() in ("match", *STATEMENTS):
-        return cursor.case_hint("match") or "write it inside of a query: `query name() { ... }`"
+        return cursor.case_hint("match", *STATEMENTS) or "write it inside of a query: `query name() { ... }`"
     if cursor.token.text in ("node", "edge", "interface"):
         return "types are declared in a `.pg` file"
     return _EXAMPLE

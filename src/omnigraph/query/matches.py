@@ -82,7 +82,7 @@ def _given(
             return None, "T3"
         case ast.Variable(name=name) if name not in context.parameters and scope.lookup(name) is None:
             if not scope.is_broken(name):
-                hint = context.suggest_variable(name, context.parameters)
+                hint = context.suggest_parameter(name)
                 context.error(UNCODED, f"`${name}` is not a declared parameter", match.value.span, hint)
             return None, UNCODED
         case _:

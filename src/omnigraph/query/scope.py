@@ -87,6 +87,11 @@ class Context:
         hint = self.suggest(wrong, (name for name in names if not name.startswith(ANONYMOUS)))
         return hint.replace("`", "`$", 1) if hint else None
 
+    def suggest_parameter(self, wrong: str) -> str:
+        """A hint with the most similar parameter, or how a query declares one."""
+        declared = f"parameters are declared in a header: `query name(${wrong}: Type) {{ ... }}`"
+        return self.suggest_variable(wrong, self.parameters) or declared
+
 
 @dataclass(slots=True)
 class Scope:

@@ -93,7 +93,7 @@ def _check_parameter(
 ) -> TypedExpr | None:
     given = context.parameters.get(value.name)
     if given is None:
-        hint = context.suggest_variable(value.name, context.parameters)
+        hint = context.suggest_parameter(value.name)
         context.error(unbound_code, f"`${value.name}` is not a declared parameter", value.span, hint)
         return None
     accepted = given.is_compatible_with(wanted) or (wanted.is_blob and given.is_text)

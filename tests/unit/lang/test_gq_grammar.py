@@ -378,6 +378,25 @@ def test_a_statement_is_accepted(statement: str, canonical: str) -> None:
     assert _canonical(text) == f"query q() {{\n  {canonical}\n}}\n"
 
 
+@pytest.mark.parametrize(
+    "body",
+    [
+        "delete P where a = 1 and b = 2",
+        "insert P { a: 1 } update P set { b: 2 } where a = 1 returning { a }",
+        "match { $p: P } update $p set { a: 2 } delete Q where b = 1",
+        "for $r in $rows { insert P { a: $r.a } }",
+        "match { $p: P } return { $p.a } order { $p.a } limit 3",
+    ],
+)
+def test_a_body_alone_is_the_query_of_its_text(body: str) -> None:
+    (alone,) = parse_queries(Source(body)).file.queries
+    (named,) = parse_queries(Source(f"query q() {{ {body} }}")).file.queries
+    assert alone.bare
+    assert alone.body == named.body
+    formatted = format_queries(parse_queries(Source(body)))
+    assert parse_queries(Source(formatted)).file.queries[0].body == named.body
+
+
 # --- what is refused -------------------------------------------------------------------------------------
 
 
@@ -410,6 +429,10 @@ BROKEN = [
     Broken(
         "match { $p: P } return { $p } ¦where $p.a = 1", "expected the end of the read, found `where`", "filters belong"
     ),
+    Broken("delete P where a = 1 ¦query q() { delete P where a = 1 }", "expected the end of the mutation", "names"),
+    Broken("insert P { a: 1 } ¦return { 1 }", "expected `insert`, `upsert`", "either reads or writes"),
+    Broken("delete P where a = 1 ¦}", "expected the end of the mutation", "names"),
+    Broken("¦Delete P where a = 1", "expected `query`", "lower case: `delete`"),
     Broken("¦MATCH { $p: P }", "expected `query`", "lower case: `match`"),
     Broken("¦MATCH (p:P)-[:KNOWS]->(q) RETURN q", "this is Cypher", "match { $p: P $p knows $q } return { $q }"),
     Broken("¦SELECT name FROM P WHERE age > 3", "this is SQL", "match { $p: P $p.age > 3 } return { $p.name }"),

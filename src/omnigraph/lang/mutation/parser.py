@@ -76,10 +76,10 @@ def parse_record_fields(cursor: Cursor) -> tuple[tuple[Name, TypeRef], ...]:
     return tuple(fields)
 
 
-def parse_mutation(cursor: Cursor) -> MutationBody:
-    """Statements up to the closing brace of the query."""
+def parse_mutation(cursor: Cursor, *, is_bare: bool = False) -> MutationBody:
+    """Statements up to the closing brace of the query, or of a bare mutation up to the end of the text."""
     start = cursor.token.span
-    statements = _statements(cursor, "query", _top_level)
+    statements = _statements(cursor, None if is_bare else "query", _top_level)
     return MutationBody(statements, cursor.since(start))
 
 
@@ -106,10 +106,12 @@ def _top_level(cursor: Cursor) -> Statement | Matched | ForEach:
     return _statement(cursor)
 
 
-def _statements(cursor: Cursor, block: str, parse: Callable[[Cursor], Part]) -> tuple[Part, ...]:
+def _statements(cursor: Cursor, block: str | None, parse: Callable[[Cursor], Part]) -> tuple[Part, ...]:
     statements: list[Part] = []
     while not cursor.at("}"):
         if cursor.at_end or at_query(cursor):
+            if block is None:
+                break
             raise cursor.problem(f"expected `}}` to close the {block}")
         before = cursor.index
         try:

@@ -143,7 +143,7 @@ class _Names:
             context.error("T11", f"`${variable.name}` has no such field", node.span, f"its fields are {known}")
             self.has_failed = True
             return
-        hint = context.suggest_variable(variable.name, context.parameters)
+        hint = context.suggest_parameter(variable.name)
         if isinstance(node, ast.PropertyAccess):
             hint = f"a statement names properties without a variable: `{node.property.text}`"
         context.error("T14", f"`${variable.name}` is not a declared parameter", node.span, hint)

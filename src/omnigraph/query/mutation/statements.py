@@ -319,7 +319,7 @@ def _check_compared(context: Context, name: Name, value: ast.Expr, wanted: Prope
         case ast.Variable(name=variable):
             type_ = context.parameters.get(variable)
             if type_ is None:
-                hint = context.suggest_variable(variable, context.parameters)
+                hint = context.suggest_parameter(variable)
                 context.error("T14", f"`${variable}` is not a declared parameter", value.span, hint)
                 return None
             given = ir.Parameter(variable, type_)
