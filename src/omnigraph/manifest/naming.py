@@ -65,7 +65,11 @@ def create_branch(manifests: Manifests, ref: Ref, capture: Callable[[], Manifest
         raise _taken(ref.name)
     state = replace(state, version=made.version)
     manifests.remember(state, files=made.files)
-    _confirm(manifests, ref, state)
+    try:
+        _confirm(manifests, ref, state)
+    except StorageError as error:
+        # The branch has its name, and this process cannot see whether it keeps it.
+        raise OutcomeUnknown(None, str(error), change=f"branch {ref.name} was created") from error
     add_mark(manifests.store, ref)
     return ref, state
 
@@ -230,9 +234,10 @@ def rename_branch(manifests: Manifests, name: str, new_name: str, token: str) ->
     _move(manifests, old, new)
     # The rename is committed: a failure from here on must not be reported as a failed rename. An old ref that stays is
     # not valid, and the next process that wants the name removes it.
+    ref = new
     with suppress(StorageError, OutcomeUnknown):
         manifests.store.objects.delete_if(ref_path(old.name), content)
-    ref = read_ref(manifests.store, new.name) or new
+        ref = read_ref(manifests.store, new.name) or new
     add_mark(manifests.store, ref)
     return ref
 

@@ -7,6 +7,7 @@ from collections.abc import Callable
 import pytest
 
 import omnigraph
+from omnigraph.errors import OutcomeUnknown, StorageError
 from omnigraph.storage.objects.backends import parse_root
 from omnigraph.storage.objects.bucket import BucketObjects
 from omnigraph.storage.objects.s3 import S3Backend
@@ -110,5 +111,43 @@ def test_a_graph_is_made_although_the_store_answers_409(s3_server: Server, s3_bu
         assert graph.verify().is_clean
 
 
+def _is_ref(request: Request) -> bool:
+    return request.method == "PUT" and "/refs/" in request.key
+
+
 def _is_conditional_put(request: Request) -> bool:
     return request.method == "PUT" and request.precondition is not None
+
+
+@pytest.mark.parametrize("change", ["create", "rename"])
+def test_a_change_of_a_name_that_loses_the_store_never_claims_what_is_not_so(
+    s3_server: Server, s3_bucket: Bucket, change: str
+) -> None:
+    """Credentials that end with the name or behind it: done is done, refused is not done, the rest is unknown."""
+    act, after, _ = CHANGES[change]
+    before = ["main", "old"]
+    options = s3_server.storage_options()
+    _fresh(s3_server, s3_bucket, "base")
+    s3_bucket.copy("base", "undisturbed")
+    graph = omnigraph.open(s3_bucket.uri("undisturbed"), storage_options=options)
+    with s3_server.proxy.recording() as log:
+        act(graph)
+    first = next(number for number, request in enumerate(log.requests(), 1) if _is_ref(request))
+    outcomes = set()
+    for position in range(first, len(log.requests()) + 1):
+        s3_bucket.copy("base", f"g{position}")
+        graph = omnigraph.open(s3_bucket.uri(f"g{position}"), storage_options=options)
+        outcome = "done"
+        with s3_server.proxy.inject(RespondAt(position, 403, times=100_000)):
+            try:
+                act(graph)
+            except OutcomeUnknown:
+                outcome = "unknown"
+            except StorageError:
+                outcome = "refused"
+        outcomes.add(outcome)
+        cold = omnigraph.open(graph.uri, storage_options=options)
+        found = sorted(branch.name for branch in cold.branches())
+        assert found in {"done": [after], "refused": [before], "unknown": [before, after]}[outcome], position
+    assert "done" in outcomes
+    assert outcomes != {"done"}
