@@ -68,10 +68,10 @@ _LEVELS = {
     BinaryOperator.DIVIDE: _PRODUCT,
     BinaryOperator.MODULO: _PRODUCT,
 }
-_CONTINUES_EXPRESSION = re.compile(rf"-|(?:or|and|is|{'|'.join(WORD_COMPARISONS)})\b")
+_CONTINUES_EXPRESSION = re.compile(rf"-|(?:or|and|is|{'|'.join(WORD_COMPARISONS)})\b(?!\()")
 _KEYWORDS = frozenset(("not", "case", "when"))
 """Names that are always put into parentheses: before an operand they are keywords."""
-_ENDS_KEYWORD = re.compile(rf"-|(?:{'|'.join(NO_OPERAND)})\b")
+_ENDS_KEYWORD = re.compile(rf"-|(?:{'|'.join(NO_OPERAND)})\b(?!\()")
 """Starts of an operand before which ``not`` and ``case`` are names: a minus sign is a difference there."""
 _TRAVERSAL = re.compile(r"\$\w+ (?!not\b|not_)[a-z_]\w* \$")
 _NOT_A_CLAUSE = re.compile(rf"(?:{'|'.join(NOT_A_CLAUSE)})\b")

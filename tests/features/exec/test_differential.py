@@ -33,6 +33,7 @@ from tests.features.exec.generate import (
     Query,
     Schema,
     Writer,
+    given,
     key_id,
     key_value,
     make_edges,
@@ -41,6 +42,7 @@ from tests.features.exec.generate import (
     make_wide_edges,
     property_value,
 )
+from tests.features.exec.generate_exact import EXACT
 from tests.features.exec.naive import TooLarge
 from tests.features.exec.naive_values import Data
 from tests.features.exec.people import NOW_MS, FixedClock
@@ -117,7 +119,8 @@ def change(rng: Random, graph: Graph, schema: Schema, branch: str) -> None:
                 data["id"] = id_
             else:
                 keys = [key_value(node.key.scalar, number) for number in range(12)]
-                data["key"] = next(key for key in keys if key_id(node.key.scalar, key) == id_)
+                key = next(key for key in keys if key_id(node.key.scalar, key) == id_)
+                data["key"] = given(node.key.scalar, key) if node.key.scalar in EXACT else key
             graph.load([{"type": node.name, "data": data}], "merge", branch=branch)
         if rng.random() < 0.4:
             prop = rng.choice(node.every)

@@ -117,6 +117,12 @@ CLAUSES = [
     ('$p.a starts_with "x"', '$p.a starts_with "x"'),
     ('$p.a contains "x"', '$p.a contains "x"'),
     ("$p.a in [1,2,]", "$p.a in [1, 2]"),
+    # The comma makes it a call, and so a clause of its own.
+    ('$p.a > 1 contains($p.b, "x")', '$p.a > 1\n    contains($p.b, "x")'),
+    ('$p.a not contains($p.b, "x")', '$p.a\n    not contains($p.b, "x")'),
+    ('not ends_with([$p.a, $p.b][0], "x") or $p.c', 'not ends_with([$p.a, $p.b][0], "x") or $p.c'),
+    ('$p.a contains (lower("x"))', '$p.a contains lower("x")'),
+    ("$p.a contains ([1, 2][0])", "$p.a contains [1, 2][0]"),
     ("$p.a is null", "$p.a is null"),
     ("$p.a is not null", "$p.a is not null"),
     ("$p.a = 1 or $p.b = 2 and $p.c = 3", "$p.a = 1 or $p.b = 2 and $p.c = 3"),
@@ -229,6 +235,9 @@ EXPRESSIONS = [
     ("(-1)[0]", "(-1)[0]"),
     ("($p.a + $p.b)[0]", "($p.a + $p.b)[0]"),
     # functions, cast, case, any, all
+    ("case -1 when $p.a then 1 end", "case (-1) when $p.a then 1 end"),
+    ("case - 1", "(case) - 1"),
+    ("case-1", "(case) - 1"),
     ("lower( $p.a )", "lower($p.a)"),
     ("date($p.a)", "date($p.a)"),
     ("cast($p.a+1 as I32?)", "cast($p.a + 1 as I32?)"),
