@@ -7,10 +7,11 @@ import pytest
 
 import omnigraph
 from omnigraph.errors import ViolationError
-from tests.features.mutations.graphs import SCHEMA
-from tests.features.mutations.naive import SHOWN, Graph, Mutations, applied
+from tests.features.mutations.exact import COLUMNS as EXACT
+from tests.features.mutations.exact import KINDS, SCHEMA, stored
+from tests.features.mutations.naive import PLAIN, SHOWN, Graph, Mutations, applied
 
-COLUMNS = ("email", "name", "age", "visits", "tags", "bio")
+COLUMNS = (*PLAIN, *EXACT)
 EDGE_COLUMNS = ("src", "dst", "since", "note")
 
 
@@ -19,7 +20,9 @@ def _contents(graph: omnigraph.Graph, branch: str) -> tuple[list[str], list[str]
     snapshot = graph.snapshot(branch)
     found = []
     for key, columns in (("node:Person", COLUMNS), ("edge:Knows", EDGE_COLUMNS)):
-        rows = zip(*(snapshot.to_arrow(key)[name].to_pylist() for name in columns), strict=True)
+        table = snapshot.to_arrow(key)
+        cells = ([stored(value, KINDS.get(name, "")) for value in table[name].to_pylist()] for name in columns)
+        rows = zip(*cells, strict=True)
         found.append(sorted(map(repr, rows)))
     return found[0], found[1]
 
