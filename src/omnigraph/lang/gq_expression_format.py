@@ -271,5 +271,5 @@ def spell_traversal(traversal: Traversal) -> str:
     if traversal.edge_variable is not None:
         words.append(f"${traversal.edge_variable.name}:")
     if traversal.shortest:
-        words.append("shortest")
+        words.append("all shortest" if traversal.every else "shortest")
     return " ".join([*words, edge, f"${traversal.right.name}"])

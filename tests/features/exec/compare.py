@@ -140,11 +140,15 @@ def _paths_checked(
         for place in places
     }
 
+    exact = {place: any(isinstance(p := row[place], Path) and p.nodes for row in answer.rows) for place in places}
+
     def reduced(place: int, cell: Any) -> Any:
         if place not in places or cell is None:
             return cell
         if isinstance(cell, Path):
-            return (cell.source, cell.target, cell.length)
+            return cell.nodes or (cell.source, cell.target, cell.length)
+        if exact[place]:
+            return tuple(cell)
         key = (cell[0], cell[-1], len(cell) - 1)
         assert key in paths[place], cell
         assert naive.is_path(paths[place][key], list(cell)), cell

@@ -718,7 +718,8 @@ class Writer:
         self.names += 1
         name = f"path{self.names}"
         self.paths.append(name)
-        return f"${left.name} ${name}: shortest {word}{bounds} ${right.name}"
+        every = "all " if self.rng.random() < 0.4 else ""
+        return f"${left.name} ${name}: {every}shortest {word}{bounds} ${right.name}"
 
     # --- inner blocks ----------------------------------------------------------------------------------
 

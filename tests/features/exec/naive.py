@@ -647,7 +647,22 @@ class Naive(Values):
             reached = self.reach(step.edge, step.direction, left, low, high)
             if right in reached:
                 path = Path(step.edge.name, step.direction, left, right, reached[right])
-                yield {**row, step.clause.edge_variable.name: path}
+                for found in self._every_path(step, path) if step.clause.every else (path,):
+                    yield {**row, step.clause.edge_variable.name: found}
+
+    def _every_path(self, step: Step, path: Path) -> Iterator[Path]:
+        """All walks of the least number of edges, each once however many edges connect two of its nodes."""
+        assert step.edge is not None
+        walks = [(path.start,)]
+        distances = {path.start: 0}
+        while not any(walk[-1] == path.stop for walk in walks):
+            longer = {(*walk, node) for walk in walks for node in self.neighbours(step.edge, step.direction, walk[-1])}
+            walks = [walk for walk in longer if distances.setdefault(walk[-1], len(walk) - 1) == len(walk) - 1]
+        for walk in walks:
+            if walk[-1] == path.stop:
+                # One edge short: the loop at its end is walked.
+                ids = [node.id for node in walk] + [path.stop.id] * (path.length + 1 - len(walk))
+                yield replace(path, nodes=tuple(ids))
 
     def is_path(self, path: Path, nodes: list[str]) -> bool:
         """Whether these ids are such a path."""
@@ -701,6 +716,12 @@ def column_name(node: ast.Expr) -> str:
             return column_name(node.argument)
         case ast.Call():
             return node.function
+        case ast.Member():
+            return f"{column_name(node.operand)}.{node.name.text}"
+        case ast.Index(index=ast.Literal(value=int(place))):
+            return f"{column_name(node.operand)}[{place}]"
+        case ast.Index(index=ast.Literal(value=str(member))):
+            return f'{column_name(node.operand)}["{member}"]'
         case _:
             return "expression"
 

@@ -75,13 +75,14 @@ class Edge:
 
 @dataclass(frozen=True)
 class Path:
-    """Any shortest path from one node to another: which of several is taken is left open."""
+    """Any shortest path from one node to another: which of several is taken is left open, unless it has nodes."""
 
     edge: str
     direction: str
     start: Node
     stop: Node
     length: int
+    nodes: tuple[str, ...] | None = None
 
     @property
     def source(self) -> str:

@@ -21,6 +21,7 @@ READS = {
     "interface": r": Shared\b",
     "several ends": r"\bw\d\b",
     "shortest": r": shortest ",
+    "all shortest": r": all shortest ",
     "walk": r"\{\d,\d\}",
     "entity": r"\$\w+\.\*",
     "count(*)": r"count\(\*\)",

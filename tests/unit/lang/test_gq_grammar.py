@@ -101,6 +101,8 @@ CLAUSES = [
     ("$a $e: <knows>{1,2} $b", "$a $e: <knows>{1,2} $b"),
     ("$a $p: shortest knows{1,5} $b", "$a $p: shortest knows{1,5} $b"),
     ("$a $p: shortest <knows> $b", "$a $p: shortest <knows> $b"),
+    ("$a $p:all shortest<knows>{1 ,4} $b", "$a $p: all shortest <knows>{1,4} $b"),
+    ("$a $e: all $b", "$a $e: all $b"),
     ("$a $e: shortest $b", "$a $e: shortest $b"),
     ("$a nothing $b", "$a nothing $b"),
     # The bare variable on the left makes it a traversal over an edge called `contains`.
