@@ -25,6 +25,7 @@ DAYS = [-1, 0, 1, 18_000, 19_000]
 MOMENTS = [-1, 0, 1, 1_577_836_800_000, 1_577_836_800_001]
 PLAIN = ["String", "Bool", "I32", "I64", "U32", "U64", "F32", "F64", "Date", "DateTime"]
 SCALARS = [*PLAIN, *exact.EXACT]
+PARTS_OF_MOMENTS = ["year", "month", "day", "hour", "minute", "second"]
 KINDS = ["number", "String", "Bool", "Date", "DateTime", "Decimal", "Time", "Duration", "Uuid"]
 """What values compare with each other."""
 NUMBERS = ["I32", "I64", "U32", "U64", "F32", "F64"]
@@ -914,13 +915,13 @@ class Writer:
                 f"mod({number}, {rng.choice([0, 2, 3])})",
                 f"cast({self.scalar('String')} as {rng.choice(['I32', 'F64'])})",
                 f"cast({number} as {rng.choice(['I32', 'U32', 'F32'])})",
-                f"{rng.choice(['year', 'month', 'day', 'hour', 'minute', 'second'])}({moment})",
                 f"({day} - {self.scalar('Date')})",
                 *([f"size({rng.choice(lists)})"] if lists else []),
                 *([f"{rng.choice(numbers)}[{rng.choice([-1, 0, 1])}]"] if numbers else []),
-                *([f"sqrt({number})", *self.rounded_functions()] if not calm else []),
+                *([f"sqrt({number})", *self.rounded_functions()] * 2 if not calm else []),
                 exact.as_number(self),
                 exact.as_number(self),
+                *[f"{part}({moment})" for part in rng.sample(PARTS_OF_MOMENTS, 3)],
             ]
         )
 
@@ -1092,9 +1093,9 @@ class Writer:
         if shape < 0.46:
             return f"[{self.scalar('String')}, {self.scalar('String')}]"
         if shape < 0.6:
-            kind = rng.choice([*KINDS, "Json", "Json"])
+            kind = rng.choice([*KINDS, "number", "Json", "Json"])
             self.is_scalar = kind != "Json"
-            return self.function(kind, calm=False)
+            return self.number_function(calm=False) if kind == "number" else self.function(kind, calm=False)
         if shape < 0.63:
             lists = self.properties(lambda p: p.is_list)
             return f"{rng.choice(lists)}[{rng.choice(['1:', ':-1', '0:2', '-2:5'])}]" if lists else "[1, 2, 3][1:]"

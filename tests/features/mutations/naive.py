@@ -154,7 +154,7 @@ class Expressions:
                 (("contains", lambda a, b: b in a), ("starts_with", str.startswith), ("ends_with", str.endswith))
             )
             made = _binary(self.text(1), word, self._leaf("text"), compute)
-            if self._choose.random() < 0.5:
+            if self._choose.random() < 0.4:
                 return made
             called = _binary(left := self.text(1), word, right := self._leaf("text"), compute)
             return Expr(f"{word}({left.text}, {right.text})", called.value)
