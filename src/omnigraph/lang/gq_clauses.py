@@ -140,6 +140,7 @@ _FOREIGN_CONDITIONS = {
     "like": "write `contains`, `starts_with` or `search(...)`",
     "between": "write two comparisons joined with `and`",
     "is": "write `is null` or `is not null`",
+    "optional": "write `maybe { ... }`",
 }
 
 

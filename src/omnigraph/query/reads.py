@@ -151,7 +151,8 @@ class _Orders:
             return None
         orderable = expression.type.is_plain_scalar
         if not orderable:
-            self.context.error("T7", f"rows cannot be ordered by {expression.type}", key.span)
+            hint = "give it a type that has an order: `cast(value as F64)`" if expression.type.is_json else None
+            self.context.error("T7", f"rows cannot be ordered by {expression.type}", key.span, hint)
             return None
         if isinstance(key.expression, ast.Call) and key.expression.function in ("bm25", "rrf"):
             # A ranking sorts best match first whatever direction is written; an alias sorts like any number.
