@@ -326,13 +326,19 @@ where p.personId = $person2Id;
 
 -- name: ic14
 with recursive friends as (select src, dst from Knows union select dst, src from Knows),
+reached as (
+  select id, 0 as distance from Person where personId = $person1Id
+  union
+  select k.dst, r.distance + 1 from reached r join friends k on k.src = r.id where r.distance < 10
+),
+nearest as (select id, min(distance) as distance from reached group by id),
 walk as (
   select [id] as path from Person where personId = $person1Id
   union all
   select list_append(w.path, k.dst)
   from walk w
   join friends k on k.src = w.path[-1]
-  where len(w.path) <= 4 and not list_contains(w.path, k.dst)
+  join nearest n on n.id = k.dst and n.distance = len(w.path)
 ),
 found as (
   select path from walk where path[-1] = (select id from Person where personId = $person2Id)

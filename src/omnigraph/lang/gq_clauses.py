@@ -140,6 +140,7 @@ _FOREIGN_CONDITIONS = {
     "like": "write `contains`, `starts_with` or `search(...)`",
     "between": "write two comparisons joined with `and`",
     "is": "write `is null` or `is not null`",
+    "optional": "write `maybe { ... }`",
 }
 
 
@@ -211,8 +212,10 @@ def _traversal(cursor: Cursor) -> Traversal:
     if cursor.token.kind is Kind.VARIABLE:
         bound = parse_variable(cursor, "an edge variable")
         cursor.expect(":", "after an edge variable")
-    starts_shortest = cursor.peek().kind is Kind.WORD or cursor.peek().text == "<"
-    shortest = bound is not None and cursor.at("shortest") and starts_shortest
+    every = bound is not None and cursor.at("all") and cursor.peek().text == "shortest" and _names_edge(cursor.peek(2))
+    if every:
+        cursor.advance()
+    shortest = bound is not None and cursor.at("shortest") and _names_edge(cursor.peek())
     if shortest:
         cursor.advance()
     undirected = cursor.take("<")
@@ -226,7 +229,12 @@ def _traversal(cursor: Cursor) -> Traversal:
         cursor.expect(">", "after an undirected edge")
     hops = _hops(cursor) if cursor.at("{") else None
     right = parse_variable(cursor, "the variable at the other end of the edge")
-    return Traversal(left, edge, right, bound, undirected, hops, shortest, cursor.since(start))
+    return Traversal(left, edge, right, bound, undirected, hops, shortest, cursor.since(start), every=every)
+
+
+def _names_edge(token: Token) -> bool:
+    """True for what follows ``shortest``; before anything else it is an edge itself."""
+    return token.kind is Kind.WORD or token.text == "<"
 
 
 def _any_edge(cursor: Cursor, start: Span, left: Variable) -> Traversal:

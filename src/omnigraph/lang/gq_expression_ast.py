@@ -271,7 +271,7 @@ class Traversal:
     """``$a edge{1,3} $b``, with ``$e:`` before the edge to bind it and ``<edge>`` for both directions.
 
     ``$a <$e> $b`` is an edge of any type; the name of its edge is empty. With ``shortest`` the variable before the
-    colon binds the path instead of an edge.
+    colon binds the path instead of an edge, with ``all shortest`` every path in turn.
     """
 
     left: Variable
@@ -282,6 +282,8 @@ class Traversal:
     hops: Hops | None
     shortest: bool
     span: Span = field(compare=False)
+    every: bool = field(default=False, kw_only=True)
+    """All shortest paths instead of one of them."""
 
     @property
     def is_any(self) -> bool:

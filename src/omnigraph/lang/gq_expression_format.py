@@ -68,10 +68,10 @@ _LEVELS = {
     BinaryOperator.DIVIDE: _PRODUCT,
     BinaryOperator.MODULO: _PRODUCT,
 }
-_CONTINUES_EXPRESSION = re.compile(rf"-|(?:or|and|is|{'|'.join(WORD_COMPARISONS)})\b")
+_CONTINUES_EXPRESSION = re.compile(rf"-|(?:or|and|is|{'|'.join(WORD_COMPARISONS)})\b(?!\()")
 _KEYWORDS = frozenset(("not", "case", "when"))
 """Names that are always put into parentheses: before an operand they are keywords."""
-_ENDS_KEYWORD = re.compile(rf"-|(?:{'|'.join(NO_OPERAND)})\b")
+_ENDS_KEYWORD = re.compile(rf"-|(?:{'|'.join(NO_OPERAND)})\b(?!\()")
 """Starts of an operand before which ``not`` and ``case`` are names: a minus sign is a difference there."""
 _TRAVERSAL = re.compile(r"\$\w+ (?!not\b|not_)[a-z_]\w* \$")
 _NOT_A_CLAUSE = re.compile(rf"(?:{'|'.join(NOT_A_CLAUSE)})\b")
@@ -271,5 +271,5 @@ def spell_traversal(traversal: Traversal) -> str:
     if traversal.edge_variable is not None:
         words.append(f"${traversal.edge_variable.name}:")
     if traversal.shortest:
-        words.append("shortest")
+        words.append("all shortest" if traversal.every else "shortest")
     return " ".join([*words, edge, f"${traversal.right.name}"])

@@ -55,6 +55,9 @@ WORD_COMPARISONS = {
         BinaryOperator.IN,
     )
 }
+_CALLED = ("contains", "starts_with", "ends_with")
+"""Operators that are also functions of two arguments."""
+_DEPTHS = {"(": 1, "[": 1, "{": 1, ")": -1, "]": -1, "}": -1}
 _OPERAND_KINDS = (Kind.VARIABLE, Kind.STRING, Kind.INTEGER, Kind.FLOAT)
 _SUMS = {"+": BinaryOperator.ADD, "-": BinaryOperator.SUBTRACT}
 _PRODUCTS = {"*": BinaryOperator.MULTIPLY, "/": BinaryOperator.DIVIDE, "%": BinaryOperator.MODULO}
@@ -103,8 +106,14 @@ def _operand_follows(cursor: Cursor) -> bool:
     """True if the word here is a keyword before an operand, and no name."""
     following = cursor.peek()
     if following.kind is Kind.WORD:
-        return following.text not in NO_OPERAND
+        return following.text not in NO_OPERAND or _is_called(cursor, 1)
     return following.kind in _OPERAND_KINDS or following.text in ("(", "[")
+
+
+def _negative_follows(cursor: Cursor) -> bool:
+    """True before ``-1``, but not before ``- 1``, which is subtracted from a name."""
+    minus, number = cursor.peek(), cursor.peek(2)
+    return minus.text == "-" and cursor.token.span.end < minus.span.start and minus.span.end == number.span.start
 
 
 def _binary(cursor: Cursor, operator: BinaryOperator, left: Expr, right: Expr) -> Binary:
@@ -119,7 +128,7 @@ def _comparison(cursor: Cursor) -> Expr:
         negated = cursor.take("not")
         cursor.expect("null", "after `is`")
         return IsNull(left, negated, cursor.since(left.span))
-    negated = cursor.at("not") and cursor.peek().text in WORD_COMPARISONS
+    negated = cursor.at("not") and cursor.peek().text in WORD_COMPARISONS and not _is_called(cursor, 1)
     if negated:
         cursor.advance()
     operator = _comparison_operator(cursor)
@@ -151,8 +160,29 @@ def _comparison_operator(cursor: Cursor) -> BinaryOperator | None:
         return COMPARISONS.get(cursor.token.text)
     if cursor.token.kind is Kind.WORD:
         # Before a colon it is the name of the next property of an assignment, which needs no comma before it.
-        return None if cursor.peek().text == ":" else WORD_COMPARISONS.get(cursor.token.text)
+        if cursor.peek().text == ":" or _is_called(cursor, 0):
+            return None
+        return WORD_COMPARISONS.get(cursor.token.text)
     return None
+
+
+def _is_called(cursor: Cursor, ahead: int) -> bool:
+    """True for the call form ``contains(a, b)``, which begins an operand.
+
+    Clauses need nothing between them, so only the comma tells it from ``a contains (b)``.
+    """
+    if cursor.peek(ahead).text not in _CALLED or cursor.peek(ahead + 1).text != "(":
+        return False
+    depth, place = 0, ahead + 1
+    while (token := cursor.peek(place)).kind is not Kind.END:
+        if token.kind is Kind.PUNCTUATION:
+            if token.text == "," and depth == 1:
+                return True
+            depth += _DEPTHS.get(token.text, 0)
+            if depth == 0:
+                return False
+        place += 1
+    return False
 
 
 def _sum(cursor: Cursor) -> Expr:
@@ -237,7 +267,7 @@ def _primary(cursor: Cursor) -> Expr:
     if literal is not None:
         return literal
     if token.kind is Kind.WORD:
-        if token.text == "case" and _operand_follows(cursor):
+        if token.text == "case" and (_operand_follows(cursor) or _negative_follows(cursor)):
             return parse_case(cursor, _disjunction)
         if cursor.peek().text == "(":
             return parse_called(cursor, _disjunction)

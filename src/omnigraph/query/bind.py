@@ -255,7 +255,7 @@ class _Binder:
         if clause.edge_variable is None or clause.edge_variable.is_anonymous:
             self._error("T27", "a path needs a name, as in `$path: shortest knows`", clause.edge_variable or clause)
             return
-        self._add_step(clause, resolved, path_variable=clause.edge_variable.name)
+        self._add_step(clause, resolved, path_variable=clause.edge_variable.name, every_path=clause.every)
 
     def _add_step(
         self,
@@ -264,6 +264,7 @@ class _Binder:
         *,
         edge_variable: str | None = None,
         path_variable: str | None = None,
+        every_path: bool = False,
     ) -> None:
         edge = resolved.edge.name
         left = self._bind_endpoint(clause.left, resolved.left_type)
@@ -275,7 +276,8 @@ class _Binder:
         types = (resolved.left_type, resolved.right_type)
         names = (edge_variable, path_variable)
         has_pair = resolved.edge.has_types
-        self.steps.append(Step(left, right, edge, resolved.direction, resolved.hops, *types, *names, has_pair))
+        way = (resolved.direction, resolved.hops)
+        self.steps.append(Step(left, right, edge, *way, *types, *names, has_pair, every_path))
 
     def _bind_endpoint(self, variable: ast.Variable, type_name: str) -> str:
         if variable.is_anonymous:

@@ -94,7 +94,8 @@ def describe(operator: Operator) -> str:
         case ShortestPath():
             edge = _edge(operator.edge, operator.direction, operator.hops.low, operator.hops.high)
             ends = f"${_shown(operator.source)} {edge} ${_shown(operator.target)}"
-            return f"ShortestPath ${operator.path_variable}: {ends}{' with nodes' if operator.wants_nodes else ''}"
+            paths = f"{'all ' if operator.every else ''}{ends}{' with nodes' if operator.wants_nodes else ''}"
+            return f"ShortestPath ${operator.path_variable}: {paths}"
         case CrossJoin():
             return "CrossJoin"
         case Filter():

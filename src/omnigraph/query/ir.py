@@ -100,7 +100,7 @@ class Expand:
 
 @dataclass(frozen=True, slots=True)
 class ShortestPath:
-    """Keeps rows whose two bound nodes are connected within the bounds, and binds the path."""
+    """Keeps rows whose two bound nodes are connected within the bounds, and binds a shortest path, or each in turn."""
 
     input: Operator
     source: str
@@ -112,6 +112,8 @@ class ShortestPath:
     wants_nodes: bool = False
     visible: VisibleEdges | None = None
     pair: Pair | None = None
+    every: bool = False
+    """One row for each shortest path; paths differ in their nodes."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -153,7 +153,7 @@ def _lower_block(block: MatchBlock, outer: tuple[str, ...], start: Operator | No
     for step in paths:
         assert step.path_variable is not None
         ends = (step.source, step.target, step.edge, step.direction, step.hops, step.path_variable)
-        root = ShortestPath(root, *ends, wants_nodes=True, pair=step.pair)
+        root = ShortestPath(root, *ends, wants_nodes=True, pair=step.pair, every=step.every_path)
         bound.add(step.path_variable)
     root, waiting = _apply_filters(root, waiting, bound, block.marked)
     for inner in block.optional:

@@ -122,6 +122,8 @@ def _static_name(node: ast.Expr) -> str:
             return node.function
         case ast.Literal() | ast.ListLiteral():
             return "literal"
+        case ast.Member():
+            return node.name.text
         case _:
             return "expression"
 

@@ -36,6 +36,8 @@ class Step:
     path_variable: str | None = None
     has_pair: bool = False
     """True if the edge type connects several pairs of types, or did."""
+    every_path: bool = False
+    """True for ``all shortest``."""
 
     @property
     def pair(self) -> Pair | None:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from itertools import accumulate
 
 from omnigraph.lang import gq_ast as ast
+from omnigraph.lang.spelling import spell_literal
 from omnigraph.query import expressions as ir
 from omnigraph.query.bind import bind_match
 from omnigraph.query.ir import Column, SortKey, Stage
@@ -119,6 +120,10 @@ def column_name(node: ast.Expr) -> str:
             return column_name(node.argument)
         case ast.Call():
             return node.function
+        case ast.Member():
+            return f"{column_name(node.operand)}.{node.name.text}"
+        case ast.Index(index=ast.Literal(value=str() | int() as step)):
+            return f"{column_name(node.operand)}[{spell_literal(step)}]"
         case _:
             return "expression"
 
@@ -146,7 +151,8 @@ class _Orders:
             return None
         orderable = expression.type.is_plain_scalar
         if not orderable:
-            self.context.error("T7", f"rows cannot be ordered by {expression.type}", key.span)
+            hint = "give it a type that has an order: `cast(value as F64)`" if expression.type.is_json else None
+            self.context.error("T7", f"rows cannot be ordered by {expression.type}", key.span, hint)
             return None
         if isinstance(key.expression, ast.Call) and key.expression.function in ("bm25", "rrf"):
             # A ranking sorts best match first whatever direction is written; an alias sorts like any number.

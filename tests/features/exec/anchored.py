@@ -13,7 +13,8 @@ from omnigraph.exec.compiled.query import bind, compile_query
 from omnigraph.exec.shape.result_rows import value_rows
 from omnigraph.query.ir import QueryIR
 from omnigraph.query.params import bind_values
-from tests.features.exec.generate import Query, Variable, Writer, key_value, number_text
+from tests.features.exec import generate_exact as exact
+from tests.features.exec.generate import Query, Variable, Writer, given, key_value, number_text
 from tests.features.exec.people import NOW_MS
 
 
@@ -32,8 +33,8 @@ class AnchoredWriter(Writer):
             return f" {{ key: {self._literal(key.scalar, value)} }}"
         self.names += 1
         name = f"k{self.names}"
-        self.declared.append(f"${name}: {key.scalar}")
-        self.params[name], self.values[name] = _given(key.scalar, value), value
+        self.declared.append(f"${name}: {exact.type_name(key.scalar)}")
+        self.params[name], self.values[name] = given(key.scalar, value), value
         return f" {{ key: ${name} }}"
 
     def _literal(self, scalar: str, value: Any) -> str:
@@ -43,15 +44,9 @@ class AnchoredWriter(Writer):
             case "Bool":
                 return str(value).lower()
             case "Date":
-                return f'date("{_given(scalar, value)}")'
+                return f'date("{given(scalar, value)}")'
             case _:
-                return number_text(value)
-
-
-def _given(scalar: str, value: Any) -> Any:
-    from omnigraph.core.temporal import format_date
-
-    return format_date(value) if scalar == "Date" else value
+                return exact.literal(scalar, value) if scalar in exact.EXACT else number_text(value)
 
 
 def compiled_result(graph: Graph, where: dict[str, str], query: Query) -> QueryResult | None:

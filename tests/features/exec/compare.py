@@ -40,27 +40,40 @@ def _node(end: EdgeEnd, row: dict[str, Any]) -> Node:
 
 def plain(table: pa.Table) -> list[dict[str, Any]]:
     """Rows with days and milliseconds for dates and times."""
-    columns = [_numbers(column.combine_chunks()).to_pylist() for column in table.columns]
+    columns = [_numbers(_whole(column)).to_pylist() for column in table.columns]
     return [dict(zip(table.column_names, row, strict=True)) for row in zip(*columns, strict=True)]
 
 
 def plain_rows(table: pa.Table) -> list[tuple[Any, ...]]:
-    columns = [_numbers(column.combine_chunks()).to_pylist() for column in table.columns]
+    columns = [_numbers(_whole(column)).to_pylist() for column in table.columns]
     return list(zip(*columns, strict=True)) if columns else []
 
 
+def _whole(column: pa.ChunkedArray) -> pa.Array:
+    """The values in one piece, which Arrow does not make of no chunks of structs that hold JSON."""
+    if column.num_chunks == 0:
+        storage = column.type.storage_type if isinstance(column.type, pa.BaseExtensionType) else column.type
+        return pa.nulls(0) if pa.types.is_struct(storage) else pa.array([], storage)
+    return column.combine_chunks()
+
+
 def _numbers(column: pa.Array) -> pa.Array:
+    if isinstance(column, pa.ExtensionArray):
+        return column.storage
     if pa.types.is_date32(column.type):
         return column.cast(pa.int32())
-    if pa.types.is_timestamp(column.type):
+    if pa.types.is_time32(column.type):
+        return column.cast(pa.int32())
+    if pa.types.is_timestamp(column.type) or pa.types.is_duration(column.type):
         return column.cast(pa.int64())
     if pa.types.is_struct(column.type):
         names = [field.name for field in column.type]
         return pa.StructArray.from_arrays([_numbers(part) for part in column.flatten()], names, mask=column.is_null())
     if pa.types.is_list(column.type):
-        if pa.types.is_date32(column.type.value_type):
+        item = column.type.value_type
+        if pa.types.is_date32(item) or pa.types.is_time32(item):
             return column.cast(pa.list_(pa.int32()))
-        if pa.types.is_timestamp(column.type.value_type):
+        if pa.types.is_timestamp(item) or pa.types.is_duration(item):
             return column.cast(pa.list_(pa.int64()))
     return column
 
@@ -127,11 +140,15 @@ def _paths_checked(
         for place in places
     }
 
+    exact = {place: any(isinstance(p := row[place], Path) and p.nodes for row in answer.rows) for place in places}
+
     def reduced(place: int, cell: Any) -> Any:
         if place not in places or cell is None:
             return cell
         if isinstance(cell, Path):
-            return (cell.source, cell.target, cell.length)
+            return cell.nodes or (cell.source, cell.target, cell.length)
+        if exact[place]:
+            return tuple(cell)
         key = (cell[0], cell[-1], len(cell) - 1)
         assert key in paths[place], cell
         assert naive.is_path(paths[place][key], list(cell)), cell

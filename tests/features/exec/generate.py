@@ -8,6 +8,7 @@ from random import Random
 from typing import Any
 
 from omnigraph.core.temporal import format_date, format_datetime
+from tests.features.exec import generate_exact as exact
 
 TEXTS = ["", "a", "b", "ab", "Ab", "ba", "a%", "_a", "O'Neil", 'quo"te', "ünï", "z\U0001f600", "a b", "nul\x00l"]
 ENUM = ["high", "low", "mid"]
@@ -22,7 +23,11 @@ FLOATS = [-2.5, -1.0, -0.0, 0.0, 0.25, 1.0, 2.0, 2.5, 3.0, 7.0, 100.75]
 WIDE_FLOATS = [*FLOATS, float(2**53), float(2**63), float(2**64), 16777217.0]
 DAYS = [-1, 0, 1, 18_000, 19_000]
 MOMENTS = [-1, 0, 1, 1_577_836_800_000, 1_577_836_800_001]
-SCALARS = ["String", "Bool", "I32", "I64", "U32", "U64", "F32", "F64", "Date", "DateTime"]
+PLAIN = ["String", "Bool", "I32", "I64", "U32", "U64", "F32", "F64", "Date", "DateTime"]
+SCALARS = [*PLAIN, *exact.EXACT]
+PARTS_OF_MOMENTS = ["year", "month", "day", "hour", "minute", "second"]
+KINDS = ["number", "String", "Bool", "Date", "DateTime", "Decimal", "Time", "Duration", "Uuid"]
+"""What values compare with each other."""
 NUMBERS = ["I32", "I64", "U32", "U64", "F32", "F64"]
 # Arithmetic stays within I64, which the product of any two U32 would not.
 # Whether a row that another condition drops may overflow is not defined.
@@ -43,10 +48,16 @@ class Property:
         return kind_of(self.scalar)
 
     @property
+    def is_ordered(self) -> bool:
+        """Whether rows can be ordered by it."""
+        return not self.is_list and self.scalar != "Json"
+
+    @property
     def text(self) -> str:
-        name = f"enum({', '.join(ENUM)})" if self.enum else f"[{self.scalar}]" if self.is_list else self.scalar
+        name = exact.type_name(self.scalar)
+        name = f"enum({', '.join(ENUM)})" if self.enum else f"[{name}]" if self.is_list else name
         # Key properties are indexed anyway.
-        wish = "" if self.is_list or self.name == "key" else " @index"
+        wish = "" if self.is_list or self.name == "key" or self.scalar == "Json" else " @index"
         return f"{self.name}: {name}{'?' if self.nullable else ''}{wish}"
 
 
@@ -129,7 +140,7 @@ def scalar_value(rng: Random, scalar: str) -> Any:
         case "F32" | "F64":
             return rng.choice(FLOATS)
         case _:
-            return rng.choice(INTEGERS[scalar])
+            return rng.choice(exact.POOLS[scalar] if scalar in exact.POOLS else INTEGERS[scalar])
 
 
 def property_value(rng: Random, prop: Property) -> Any:
@@ -138,14 +149,14 @@ def property_value(rng: Random, prop: Property) -> Any:
     if prop.enum:
         return rng.choice(ENUM)
     if prop.is_list:
-        return [scalar_value(rng, prop.scalar) for _ in range(rng.randrange(4))]
-    return scalar_value(rng, prop.scalar)
+        return [exact.given(prop.scalar, scalar_value(rng, prop.scalar)) for _ in range(rng.randrange(4))]
+    return exact.given(prop.scalar, scalar_value(rng, prop.scalar))
 
 
 def make_schema(rng: Random, *, has_wide: bool = False) -> Schema:
     nodes: dict[str, Type] = {}
     for number in range(rng.randint(2, 4)):
-        key = rng.choice([None, "String", "String", "I32", "Date", "U64", "F64", "Bool"])
+        key = rng.choice([None, None, *["String"] * 4, "I32", "I32", "Date", "U64", "F64", "Bool", *exact.EXACT[:4]])
         own = Property("key", key, nullable=False) if key else None
         nodes[f"N{number}"] = Type(f"N{number}", _properties(rng, rng.randint(1, 7)), own)
     edges: dict[str, Type] = {}
@@ -197,7 +208,8 @@ def _properties(rng: Random, count: int) -> list[Property]:
     for number in range(count):
         is_list = rng.random() < 0.25
         enum = not is_list and rng.random() < 0.1
-        scalar = "String" if enum else rng.choice(SCALARS)
+        scalar = "String" if enum else rng.choice(PLAIN if rng.random() < 0.65 else exact.EXACT)
+        is_list = is_list and scalar != "Json"
         found.append(Property(f"p{number}", scalar, is_list, rng.random() < 0.7, enum))
     return found
 
@@ -212,8 +224,8 @@ def make_records(rng: Random, schema: Schema) -> list[dict[str, Any]]:
             data = {prop.name: property_value(rng, prop) for prop in node.properties}
             id_ = f"{node.name}-{number}"
             if node.key:
-                data["key"] = key_value(node.key.scalar, number)
-                id_ = key_id(node.key.scalar, data["key"])
+                key = key_value(node.key.scalar, number)
+                data["key"], id_ = exact.given(node.key.scalar, key), key_id(node.key.scalar, key)
                 if id_ in ids[node.name]:
                     continue
             else:
@@ -262,6 +274,13 @@ def make_edges(
     return records
 
 
+def given(scalar: str, value: Any) -> Any:
+    """A value as callers give it."""
+    if scalar in exact.EXACT:
+        return exact.given(scalar, value)
+    return {"Date": format_date, "DateTime": format_datetime}.get(scalar, lambda value: value)(value)
+
+
 def number_text(value: float) -> str:
     """A literal: without an exponent."""
     return f"{value:.2f}" if isinstance(value, float) else str(value)
@@ -277,6 +296,8 @@ def key_value(scalar: str, number: int) -> Any:
             return number * 0.5
         case "U64":
             return 2**64 - 1 - number
+        case _ if scalar in exact.EXACT:
+            return exact.key_value(scalar, number)
         case _:
             return number - 3
 
@@ -326,6 +347,7 @@ class Writer:
     """Of functions in functions."""
     is_compiled: bool = False
     """Writes what the compiled form runs."""
+    is_scalar: bool = True
     columns: list[tuple[str, Property]] = field(default_factory=list)
     """What the former stage returns besides entities, as it is written."""
 
@@ -388,6 +410,7 @@ class Writer:
             projections, names = ["1 as one"], ["one"]
             columns = [("$one", Property("one", "I64", nullable=False))]
         text = f"return{' distinct' if distinct else ''} {{ {', '.join(projections)} }}"
+        names = [name for name in names if all(text != f"${name}" or prop.is_ordered for text, prop in columns)]
         if names and rng.random() < 0.6:
             # Only an order makes the rows of a limit the same for both.
             text += f" order {{ {rng.choice(names)}{rng.choice(['', ' desc'])} }}"
@@ -407,7 +430,7 @@ class Writer:
                 choices += [(f"{word}({rng.choice(texts)})", "String", True) for word in ("max", "first", "last")]
             text, scalar, nullable = rng.choice(choices)
             return text, Property("", scalar, nullable=nullable)
-        kind = rng.choice(["number", "String", "Bool", "Date", "DateTime"])
+        kind = rng.choice([*KINDS, "Json"])
         if kind == "Bool":
             return f"({self.condition(depth=1)})", Property("", "Bool")
         if kind == "number":
@@ -696,7 +719,8 @@ class Writer:
         self.names += 1
         name = f"path{self.names}"
         self.paths.append(name)
-        return f"${left.name} ${name}: shortest {word}{bounds} ${right.name}"
+        every = "all " if self.rng.random() < 0.4 else ""
+        return f"${left.name} ${name}: {every}shortest {word}{bounds} ${right.name}"
 
     # --- inner blocks ----------------------------------------------------------------------------------
 
@@ -758,7 +782,7 @@ class Writer:
             case "DateTime":
                 return f'datetime("{format_datetime(value)}")'
             case _:
-                return number_text(value)
+                return exact.literal(scalar, value) if scalar in exact.EXACT else number_text(value)
 
     def number(self) -> str:
         """A literal of any number type: out of range or between two values of most columns."""
@@ -774,11 +798,11 @@ class Writer:
         if not is_list and (not nullable or self.rng.random() < 0.5):
             value = scalar_value(self.rng, scalar)
         nullable = nullable or value is None
-        self.declared.append(f"${name}: {f'[{scalar}]' if is_list else scalar}{'?' if nullable else ''}")
+        type_ = exact.type_name(scalar)
+        self.declared.append(f"${name}: {f'[{type_}]' if is_list else type_}{'?' if nullable else ''}")
         self.values[name] = value
-        given = {"Date": format_date, "DateTime": format_datetime}.get(scalar)
-        if given is not None and value is not None:
-            value = [given(item) for item in value] if is_list else given(value)
+        if value is not None:
+            value = [given(scalar, item) for item in value] if is_list else given(scalar, value)
         self.params[name] = value
         return f"${name}"
 
@@ -822,8 +846,10 @@ class Writer:
                 return self.number_function(calm=calm)
             case "Date" | "DateTime":
                 return self.moment_function(kind)
-            case _:
+            case "Bool":
                 return f"({self.condition(depth=2)})"
+            case _:
+                return exact.expression(self, kind)
 
     def choice(self, kind: str) -> str:
         """A value that depends on nulls or a condition; of numbers, all of one type."""
@@ -835,12 +861,12 @@ class Writer:
             return rng.choice(held) if held and rng.random() < 0.6 else self.constant(scalar)
 
         first, second = one(), one()
+        if kind not in ("Json", "Uuid") and rng.random() < 0.3:
+            return rng.choice([f"least({first}, {second})", f"greatest({first}, {second}, {one()})"])
         return rng.choice(
             [
                 f"coalesce({first}, {second})",
-                f"nullif({first}, {second})",
-                f"least({first}, {second})",
-                f"greatest({first}, {second}, {one()})",
+                f"coalesce({first}, {second})" if kind == "Json" else f"nullif({first}, {second})",
                 f"if({self.condition(depth=2)}, {first}, {second})",
                 f"case when {self.condition(depth=2)} then {first} else {second} end",
                 f"case {first} when {second} then {one()} end",
@@ -866,6 +892,8 @@ class Writer:
                 f"cast({self.scalar('number', calm=True)} as String)",
                 f"cast({self.scalar(rng.choice(['Date', 'DateTime', 'Bool']))} as String)",
                 *([rng.choice(nodes)] if nodes else []),
+                exact.as_text(self),
+                exact.as_text(self),
             ]
         )
 
@@ -887,13 +915,20 @@ class Writer:
                 f"mod({number}, {rng.choice([0, 2, 3])})",
                 f"cast({self.scalar('String')} as {rng.choice(['I32', 'F64'])})",
                 f"cast({number} as {rng.choice(['I32', 'U32', 'F32'])})",
-                f"{rng.choice(['year', 'month', 'day', 'hour', 'minute', 'second'])}({moment})",
                 f"({day} - {self.scalar('Date')})",
                 *([f"size({rng.choice(lists)})"] if lists else []),
                 *([f"{rng.choice(numbers)}[{rng.choice([-1, 0, 1])}]"] if numbers else []),
-                *([f"sqrt({number})"] if not calm else []),
+                *([f"sqrt({number})", *self.rounded_functions()] * 2 if not calm else []),
+                exact.as_number(self),
+                exact.as_number(self),
+                *[f"{part}({moment})" for part in rng.sample(PARTS_OF_MOMENTS, 3)],
             ]
         )
+
+    def rounded_functions(self) -> list[str]:
+        """Functions whose last digits are up to the library that computes them."""
+        number, exponent = self.scalar("number", calm=True), self.rng.choice(["0", "1", "2", "0.5", "-1"])
+        return [f"round(log({number}), 6)", f"round(pow(mod({number}, 7), {exponent}), 3)"]
 
     def moment_function(self, kind: str) -> str:
         rng, moment = self.rng, self.scalar(kind)
@@ -906,6 +941,9 @@ class Writer:
         ]
         if kind == "DateTime":
             shifts += ['duration("PT1H30M")', 'duration("90s")', 'duration(-5, "hour")']
+            lengths = exact.held(self, "Duration")
+            if lengths and rng.random() < 0.3:
+                return f"({self.scalar(rng.choice(['Date', 'DateTime']))} + {rng.choice(lengths)})"
         other = "Date" if kind == "DateTime" else "DateTime"
         return rng.choice(
             [
@@ -941,6 +979,8 @@ class Writer:
             return f"({self.condition(depth + 1)}) {word} ({self.condition(depth + 1)})"
         if depth < 2 and shape < 0.3:
             return f"({self.condition(depth + 1)}) {rng.choice(['=', '!='])} {rng.choice(['true', 'false'])}"
+        if shape < 0.36:
+            return exact.condition(self)
         if shape < 0.55:
             return self.comparison()
         if shape < 0.65:
@@ -954,6 +994,9 @@ class Writer:
             word = rng.choice(["contains", "starts_with", "ends_with", "not contains"])
             if rng.random() < 0.2:
                 return f'regex_match({self.scalar("String")}, "{rng.choice(["a", "^[ab]", "b$", "(a|é)+"])}")'
+            if rng.random() < 0.3:
+                text = f"{word.removeprefix('not ')}({self.scalar('String')}, {self.scalar('String')})"
+                return f"not {text}" if word.startswith("not") else text
             return f"({self.scalar('String')}) {word} {self.scalar('String')}"
         if shape < 0.88:
             left = self.node()
@@ -976,6 +1019,7 @@ class Writer:
 
     def comparison(self) -> str:
         kind = self.rng.choice(["number", "number", "number", "String", "Bool", "Date", "DateTime"])
+        kind = self.rng.choice(KINDS[5:]) if self.rng.random() < 0.25 else kind
         operator = self.rng.choice(["=", "!=", "!=", "<", "<=", "<=", ">", ">=", ">="])
         left, right = self.scalar(kind), self.scalar(kind)
         if kind == "number" and self.rng.random() < 0.25:
@@ -984,12 +1028,12 @@ class Writer:
 
     def membership(self) -> str:
         rng = self.rng
-        kind = rng.choice(["number", "number", "String", "Bool", "Date", "DateTime"])
+        kind = rng.choice(["number", "number", *KINDS[1:]])
         item = self.scalar(kind)
         lists = self.properties(lambda p: p.is_list and p.kind == kind)
         if lists and rng.random() < 0.5:
             chosen = rng.choice(lists)
-            return f"{chosen} contains {item}" if rng.random() < 0.5 else f"({item}) in {chosen}"
+            return rng.choice([f"{chosen} contains {item}", f"contains({chosen}, {item})", f"({item}) in {chosen}"])
         if rng.random() < 0.3:
             return f"({item}) in {self.parameter(rng.choice(NUMBERS) if kind == 'number' else kind, is_list=True)}"
         return f"({item}) in [{', '.join(self.fixed(kind) for _ in range(rng.randrange(4)))}]"
@@ -1008,24 +1052,26 @@ class Writer:
         for number in range(rng.randint(1, 4)):
             expression = self.projection(distinct=distinct)
             if rng.random() < 0.4:
-                if not expression.endswith("*"):
+                if not expression.endswith("*") and self.is_scalar:
                     names.append(f"c{number}")
                 expression += f" as c{number}"
             elif expression.startswith("$") and "[" not in expression and "*" not in expression:
                 names.append(expression)
             projections.append(expression)
         text = f"return{' distinct' if distinct else ''} {{ {', '.join(projections)} }}"
-        keys = list(names)
+        keys = [name for name in names if name not in self.properties(lambda p: not p.is_ordered)]
         if not distinct:
-            keys += self.properties(lambda p: not p.is_list)
+            keys += self.properties(lambda p: p.is_ordered)
             keys += [f"${v.name}" for v in self.scope if v.is_node and not v.is_varying] + self.lengths
             if rng.random() < 0.2:
                 keys.append(self.arithmetic())
         return text + self.ending(keys)
 
     def projection(self, *, distinct: bool) -> str:
+        """A column; ``is_scalar`` tells afterwards whether rows can be ordered by it."""
         rng = self.rng
         shape = rng.random()
+        self.is_scalar = True
         nodes = [f"${v.name}" for v in self.scope if v.is_node and not v.is_varying]
         if shape < 0.15 and nodes:
             return rng.choice(nodes)
@@ -1038,18 +1084,25 @@ class Writer:
         if shape < 0.36:
             return f"({self.condition(depth=1)})"
         if shape < 0.4:
-            return rng.choice(["now()", "1", '"x"', "[1, 2]", self.parameter(rng.choice(SCALARS))])
+            scalar = rng.choice(PLAIN if rng.random() < 0.5 else exact.EXACT)
+            self.is_scalar = scalar != "Json"
+            return rng.choice(["now()", "1", '"x"', self.parameter(scalar)])
+        self.is_scalar = not 0.4 <= shape < 0.46 and not 0.6 <= shape < 0.63
         if shape < 0.43:
             return f"[{self.fixed('String')}, {self.fixed('String')}]"
         if shape < 0.46:
             return f"[{self.scalar('String')}, {self.scalar('String')}]"
         if shape < 0.6:
-            return self.function(rng.choice(["number", "String", "Date", "DateTime", "Bool"]), calm=False)
+            kind = rng.choice([*KINDS, "number", "Json", "Json"])
+            self.is_scalar = kind != "Json"
+            return self.number_function(calm=False) if kind == "number" else self.function(kind, calm=False)
         if shape < 0.63:
             lists = self.properties(lambda p: p.is_list)
             return f"{rng.choice(lists)}[{rng.choice(['1:', ':-1', '0:2', '-2:5'])}]" if lists else "[1, 2, 3][1:]"
         every = self.properties(lambda p: True)
-        return rng.choice(every) if every else "1"
+        chosen = rng.choice(every) if every else "1"
+        self.is_scalar = chosen not in self.properties(lambda p: not p.is_ordered)
+        return chosen
 
     def grouped(self) -> str:
         rng = self.rng
@@ -1065,7 +1118,8 @@ class Writer:
                 key = rng.choice(keys)
                 alias = f" as k{number}" if rng.random() < 0.3 else ""
                 projections.append(key + alias)
-                names.append(f"k{number}" if alias else key)
+                if not alias or key not in self.properties(lambda p: not p.is_ordered):
+                    names.append(f"k{number}" if alias else key)
         for number in range(rng.randint(1, 3)):
             function, argument = self.aggregated()
             distinct = "distinct " if rng.random() < 0.25 else ""
@@ -1075,7 +1129,8 @@ class Writer:
             projections.append(f"{function}({distinct}{argument}{second}) as a{number}")
             if function not in ("collect", "stddev"):
                 names.append(f"a{number}")
-                if function in ("count", "sum", "percentile"):
+                is_length = argument in exact.held(self, "Duration")
+                if function in ("count", "percentile") or (function == "sum" and not is_length):
                     numbers.append(f"a{number}")
         rng.shuffle(projections)
         distinct = " distinct" if rng.random() < 0.1 else ""
@@ -1084,14 +1139,16 @@ class Writer:
             if names and not self.is_compiled and rng.random() < 0.3
             else ""
         )
-        return f"return{distinct} {{ {', '.join(projections)} }}{having}" + self.ending(names)
+        unordered = self.properties(lambda p: not p.is_ordered)
+        ordered = [name for name in names if name not in unordered]
+        return f"return{distinct} {{ {', '.join(projections)} }}{having}" + self.ending(ordered)
 
     def second(self, function: str) -> str:
         """The other argument of an aggregate that has one."""
         if function == "percentile":
             # Quarters of halves are exact.
             return f", {self.rng.choice(['0', '0.25', '0.5', '1'])}"
-        keys = self.properties(lambda p: not p.is_list)
+        keys = self.properties(lambda p: p.is_ordered)
         if function in ("first", "last") and keys and self.rng.random() < 0.6:
             return f", {self.rng.choice(keys)}"
         return ""
@@ -1110,12 +1167,13 @@ class Writer:
         rng = self.rng
         names = ["count", "count", "sum", "avg", "min", "max", "collect"]
         function = rng.choice(names if self.is_compiled else [*names, "stddev", "percentile", "first", "last"])
+        summed = [*CALM, "Decimal", *(["Duration"] if function in ("sum", "avg") else [])]
         fitting = {
             "count": self.properties(lambda p: True)
             + [f"${v.name}" for v in self.scope if v.is_node and not v.is_varying],
-            "sum": [*self.properties(lambda p: p.scalar in CALM and not p.is_list), self.arithmetic()],
-            "min": self.properties(lambda p: p.kind in ("number", "String") and not p.is_list),
-            "collect": self.properties(lambda p: not p.is_list)
+            "sum": [*self.properties(lambda p: p.scalar in summed and not p.is_list), self.arithmetic()],
+            "min": self.properties(lambda p: p.kind in ("number", "String", *exact.ORDERED) and not p.is_list),
+            "collect": self.properties(lambda p: p.is_ordered)
             + [f"${v.name}" for v in self.scope if v.is_node and not v.is_varying],
         }[_SAME_ARGUMENT.get(function, function)] + self.lengths
         if function in ("sum", "avg", "stddev", "percentile"):

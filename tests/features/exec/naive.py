@@ -10,6 +10,8 @@ import math
 import statistics
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
+from decimal import Decimal
+from fractions import Fraction
 from typing import Any
 
 from omnigraph.core.operators import AggregateFunction
@@ -17,6 +19,7 @@ from omnigraph.core.scalars import Scalar
 from omnigraph.lang import gq_ast as ast
 from omnigraph.schema.catalog import Catalog, EdgeType
 from omnigraph.schema.types import PropertyType
+from tests.features.exec.naive_functions import length
 from tests.features.exec.naive_values import Data, Edge, Item, Node, Path, Row, Values
 
 ANY = "*"
@@ -110,7 +113,7 @@ class Naive(Values):
         self._around, self._types = types, types
         kinds = {name: kind for name, (kind, _) in types.items() if not name.startswith("_#")}
         named = sorted(name for name, kind in kinds.items() if kind in ("node", "edge"))
-        named += sorted(name for name, kind in kinds.items() if kind == "value")
+        named += sorted(name for name, kind in kinds.items() if kind == "value" and types[name][1] != "Json")
         expressions = [projection.expression for projection in body.projections]
         columns = [p.alias.text if p.alias else column_name(p.expression) for p in body.projections]
         if any(isinstance(expression, ast.Aggregate) for expression in expressions):
@@ -183,7 +186,8 @@ class Naive(Values):
             if kind == "value":
                 found[name] = Item(None, Scalar(type_))
             elif kind != "path":
-                found[name] = (Node if kind == "node" else Edge)(self._types_of(kind, type_)[0], "")
+                types = self._types_of(kind, type_) or self._types_of(kind, ANY)
+                found[name] = (Node if kind == "node" else Edge)(types[0], "")
         return found
 
     def _united(self, body: ast.ReadBody, former: Former | None) -> Answer:
@@ -228,9 +232,19 @@ class Naive(Values):
             else:
                 positions.append(expressions.index(wanted))
         ties = [position for position, node in enumerate(expressions) if not isinstance(node, ast.Aggregate)]
-        ties = [p for p in ties if not any(isinstance(row[p], list | Path) for row in rows)]
+        ties = [p for p in ties if not any(isinstance(row[p], list | Path | dict) for row in rows)]
+        ties = [p for p in ties if not self._is_json(expressions[p])]
         keys = [(*(row[p] for p in positions), *(row[p] for p in ties)) for row in rows]
         return self._ordered(body, columns, rows, keys, len(positions))
+
+    def _is_json(self, node: ast.Expr) -> bool:
+        """Whether a column holds JSON values, which rows are not ordered by."""
+        kind, type_ = (
+            self._types.get(node.variable.name, ("", "")) if isinstance(node, ast.PropertyAccess) else ("", "")
+        )
+        if kind == "path" or (kind in ("node", "edge") and not self._types_of(kind, type_)):
+            return False
+        return self._returned(node) == ("value", Scalar.JSON.value)
 
     def _ordered(
         self,
@@ -288,7 +302,9 @@ class Naive(Values):
             case AggregateFunction.COUNT:
                 return len(values)
             case AggregateFunction.SUM:
-                return math.fsum(values) if values else None
+                return self._sum(node.argument, rows, values) if values else None
+            case AggregateFunction.AVG if self._is_length(node.argument, rows):
+                return length(Fraction(sum(values), len(values))) if values else None
             case AggregateFunction.AVG:
                 return math.fsum(values) / len(values) if values else None
             case AggregateFunction.MIN:
@@ -303,6 +319,17 @@ class Naive(Values):
                 assert isinstance(node.second, ast.Literal)
                 return _percentile(sorted(map(float, values)), float(node.second.value))  # type: ignore[arg-type] # a number
 
+    def _sum(self, argument: ast.Expr, rows: list[Row], values: list[Any]) -> Any:
+        """Decimals and durations have exact sums."""
+        if isinstance(values[0], Decimal):
+            return sum(values, Decimal(0))
+        return sum(values) if self._is_length(argument, rows) else math.fsum(values)
+
+    def _is_length(self, argument: ast.Expr, rows: list[Row]) -> bool:
+        return any(self.value(argument, row) is not None for row in rows) and any(
+            self.scalar(argument, row) is Scalar.DURATION for row in rows if self.value(argument, row) is not None
+        )
+
     def _placed(self, node: ast.Aggregate, rows: list[Row]) -> Any:
         """The value of the first or last row, in the order of the second argument, or of the ids of all entities."""
         placed = []
@@ -313,7 +340,7 @@ class Naive(Values):
             else:
                 kinds = {name: self._types[name][0] for name in sorted(row) if not name.startswith("_#")}
                 names = [name for name, kind in kinds.items() if kind in ("node", "edge")]
-                names += [name for name, kind in kinds.items() if kind == "value"]
+                names += [name for name, kind in kinds.items() if kind == "value" and self._types[name][1] != "Json"]
                 keys = [_identity(row[name]) for name in names]
             if value is not None:
                 placed.append(([_sortable(key) for key in (*keys, value)], value))
@@ -620,7 +647,22 @@ class Naive(Values):
             reached = self.reach(step.edge, step.direction, left, low, high)
             if right in reached:
                 path = Path(step.edge.name, step.direction, left, right, reached[right])
-                yield {**row, step.clause.edge_variable.name: path}
+                for found in self._every_path(step, path) if step.clause.every else (path,):
+                    yield {**row, step.clause.edge_variable.name: found}
+
+    def _every_path(self, step: Step, path: Path) -> Iterator[Path]:
+        """All walks of the least number of edges, each once however many edges connect two of its nodes."""
+        assert step.edge is not None
+        walks = [(path.start,)]
+        distances = {path.start: 0}
+        while not any(walk[-1] == path.stop for walk in walks):
+            longer = {(*walk, node) for walk in walks for node in self.neighbours(step.edge, step.direction, walk[-1])}
+            walks = [walk for walk in longer if distances.setdefault(walk[-1], len(walk) - 1) == len(walk) - 1]
+        for walk in walks:
+            if walk[-1] == path.stop:
+                # One edge short: the loop at its end is walked.
+                ids = [node.id for node in walk] + [path.stop.id] * (path.length + 1 - len(walk))
+                yield replace(path, nodes=tuple(ids))
 
     def is_path(self, path: Path, nodes: list[str]) -> bool:
         """Whether these ids are such a path."""
@@ -674,6 +716,12 @@ def column_name(node: ast.Expr) -> str:
             return column_name(node.argument)
         case ast.Call():
             return node.function
+        case ast.Member():
+            return f"{column_name(node.operand)}.{node.name.text}"
+        case ast.Index(index=ast.Literal(value=int(place))):
+            return f"{column_name(node.operand)}[{place}]"
+        case ast.Index(index=ast.Literal(value=str(member))):
+            return f'{column_name(node.operand)}["{member}"]'
         case _:
             return "expression"
 

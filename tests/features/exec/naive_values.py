@@ -6,6 +6,7 @@ import math
 import operator
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from decimal import Context, Decimal
 from typing import Any
 
 from omnigraph.core.functions import ScalarFunction
@@ -35,6 +36,19 @@ LITERALS = {
     ast.LiteralKind.DATE: Scalar.DATE,
     ast.LiteralKind.DATETIME: Scalar.DATETIME,
 }
+ARITHMETIC = (Op.ADD, Op.SUBTRACT, Op.MULTIPLY, Op.DIVIDE, Op.MODULO)
+DIGITS = Context(prec=60)
+"""Enough digits for every sum and product of two decimals."""
+EXACT = (Scalar.DECIMAL, Scalar.DURATION)
+"""Scalars whose opposite is of the same."""
+CONVERSIONS = {
+    "date": Scalar.DATE,
+    "datetime": Scalar.DATETIME,
+    "time": Scalar.TIME,
+    "uuid": Scalar.UUID,
+    "duration": Scalar.DURATION,
+}
+UNITS = {"week": 7 * DAY_MS, "day": DAY_MS, "hour": 3_600_000, "minute": 60_000, "second": 1_000}
 SAME = ("coalesce", "nullif", "least", "greatest", "abs", "sign", "floor", "ceil")
 """Functions that give a value of the type of their arguments."""
 
@@ -61,13 +75,14 @@ class Edge:
 
 @dataclass(frozen=True)
 class Path:
-    """Any shortest path from one node to another: which of several is taken is left open."""
+    """Any shortest path from one node to another: which of several is taken is left open, unless it has nodes."""
 
     edge: str
     direction: str
     start: Node
     stop: Node
     length: int
+    nodes: tuple[str, ...] | None = None
 
     @property
     def source(self) -> str:
@@ -135,6 +150,10 @@ class Values:
             case ast.Cast():
                 wanted = type_from_syntax(node.type).scalar
                 return naive_functions.cast(self.value(node.operand, row), self.scalar(node.operand, row), wanted)
+            case ast.Member():
+                return naive_functions.at(Scalar.JSON, self.value(node.operand, row), node.name.text)
+            case ast.Index() if self.scalar(node.operand, row) is Scalar.JSON:
+                return naive_functions.at(Scalar.JSON, self.value(node.operand, row), self.value(node.index, row))
             case ast.Index():
                 items, index = self.value(node.operand, row), self.value(node.index, row)
                 return naive_functions.FUNCTIONS[ScalarFunction.ITEM](Scalar.I64, items, index)
@@ -188,10 +207,19 @@ class Values:
             entity = row[arguments[0].name]
             return None if entity is None else getattr(entity, name)
         values = [self.value(argument, row) for argument in arguments]
-        if name in ("date", "datetime"):
-            wanted = Scalar.DATE if name == "date" else Scalar.DATETIME
+        if name in CONVERSIONS and len(values) == 1:
             given = self.scalar(arguments[0], row)
+            wanted = CONVERSIONS[name]
             return values[0] if given is wanted else naive_functions.cast(values[0], given, wanted)
+        if name == "duration":
+            return None if values[0] is None else values[0] * UNITS[values[1]]
+        if name == "decimal":
+            return Decimal(values[0])
+        if name == "json_set":
+            part = naive_functions.cast(values[2], self.scalar(arguments[2], row), Scalar.JSON)
+            return naive_functions.json_set(Scalar.JSON, *values[:2], part)
+        if name == "size" and self.scalar(arguments[0], row) is Scalar.JSON:
+            return naive_functions.json_size(Scalar.JSON, values[0])
         if name in ("mod", "contains", "starts_with", "ends_with"):
             operator_ = Op.MODULO if name == "mod" else Op(name)
             return self._binary(ast.Binary(operator_, arguments[0], arguments[1], node.span), row)
@@ -249,6 +277,10 @@ class Values:
                 return self._first_scalar(
                     [branch.value for branch in node.branches] + [node.otherwise or node.branches[0].value], row
                 )
+            case ast.Member():
+                return Scalar.JSON
+            case ast.Index() if self.scalar(node.operand, row) is Scalar.JSON:
+                return Scalar.JSON
             case ast.ListLiteral() | ast.Index() | ast.Slice():
                 return self._first_scalar(list(ast.children(node)), row)
             case ast.Negate():
@@ -272,11 +304,13 @@ class Values:
 
     def _call_scalar(self, node: ast.Call, row: Row) -> Scalar:
         fixed = {
+            **CONVERSIONS,
             "now": Scalar.DATETIME,
-            "date": Scalar.DATE,
-            "datetime": Scalar.DATETIME,
             "type": Scalar.STRING,
             "id": Scalar.STRING,
+            "decimal": Scalar.DECIMAL,
+            "json": Scalar.JSON,
+            "json_set": Scalar.JSON,
         }
         if node.function in fixed:
             return fixed[node.function]
@@ -284,6 +318,8 @@ class Values:
             return self._first_scalar(list(node.arguments), row)
         if node.function in ("if", "date_trunc"):
             return self._first_scalar(list(node.arguments[1:]), row)
+        if node.function == "round" and self.scalar(node.arguments[0], row) is Scalar.DECIMAL:
+            return Scalar.DECIMAL
         if node.function in ("sqrt", "pow", "log", "round"):
             return Scalar.F64
         is_text = node.function in (
@@ -305,18 +341,79 @@ class Values:
         return (floats or known or [Scalar.STRING])[0]
 
     def _number_scalar(self, node: ast.Expr, row: Row) -> Scalar:
-        return Scalar.F64 if self.scalar(node, row).is_float else Scalar.I64
+        scalar = self.scalar(node, row)
+        return scalar if scalar in EXACT else Scalar.F64 if scalar.is_float else Scalar.I64
 
     def _sum_scalar(self, node: ast.Binary, row: Row) -> Scalar:
-        sides = [self.scalar(side, row) for side in (node.left, node.right) if not _is_duration(side)]
-        if len(sides) == 1:
-            return sides[0]
+        if self._is_shift(node, row):
+            return self.scalar(node.left if _is_duration(node.right) else node.right, row)
+        sides = [self.scalar(side, row) for side in (node.left, node.right)]
+        if set(sides) & {Scalar.TIME, Scalar.DURATION}:
+            return _length_scalar(node.operator, sides)
         if sides[0].is_temporal:
             return Scalar.I64
+        if Scalar.DECIMAL in sides and node.operator is not Op.DIVIDE and not self._is_float_sum(node, row):
+            return Scalar.DECIMAL
         if sides[0] is Scalar.STRING:
             return Scalar.STRING
         is_float = node.operator is Op.DIVIDE or any(scalar.is_float for scalar in sides)
         return Scalar.F64 if is_float else Scalar.I64
+
+    def _is_float_sum(self, node: ast.Binary, row: Row) -> bool:
+        """Whether a float takes part that is no literal: those are the decimals that are written."""
+        sides = (node.left, node.right)
+        return any(self.scalar(side, row).is_float and not isinstance(side, ast.Literal) for side in sides)
+
+    def _is_shift(self, node: ast.Binary, row: Row) -> bool:
+        """Whether a date stands beside ``duration(...)``, whose months are those of the calendar."""
+        if _is_duration(node.left) == _is_duration(node.right):
+            return False
+        return self.scalar(node.left if _is_duration(node.right) else node.right, row).is_temporal
+
+    def _lengths(self, node: ast.Binary, left: Any, right: Any, row: Row) -> Any:
+        """Arithmetic with a Duration or a Time."""
+        sides = [self.scalar(side, row) for side in (node.left, node.right)]
+        if Scalar.DURATION not in sides:
+            return left - right
+        if sides == [Scalar.DURATION, Scalar.DURATION]:
+            if node.operator is Op.DIVIDE:
+                return None if right == 0 else left / right
+            return naive_functions.length(left + right if node.operator is Op.ADD else left - right)
+        if sides[0] is Scalar.DURATION and sides[1].is_numeric:
+            if node.operator is Op.DIVIDE:
+                return None if right == 0 else naive_functions.multiple(Scalar.DURATION, left, 1 / float(right))
+            return naive_functions.multiple(Scalar.DURATION, left, float(right))
+        if sides[0].is_numeric:
+            return naive_functions.multiple(Scalar.DURATION, right, float(left))
+        place = 1 if sides[0] is Scalar.DURATION else 0
+        moment, length = (right, left) if place else (left, right)
+        length = length if node.operator is Op.ADD else -length
+        if sides[place] is Scalar.TIME:
+            return (moment + length) % DAY_MS
+        start = moment * DAY_MS if sides[place] is Scalar.DATE else moment
+        return naive_functions.later(Scalar.DATETIME, start, length)
+
+    def _of_json(self, node: ast.Binary, left: Any, right: Any, row: Row) -> Any:
+        """An operator of a JSON value and another value, which is compared as one."""
+        sides = [self.scalar(side, row) for side in (node.left, node.right)]
+        if node.operator is Op.IN:
+            items = [naive_functions.cast(item, sides[1], Scalar.JSON) for item in right]
+            return left in items
+        if node.operator is Op.CONTAINS and isinstance(left, list):
+            return right in [naive_functions.cast(item, sides[0], Scalar.JSON) for item in left]
+        left, right = (
+            value if side is Scalar.JSON else naive_functions.cast(value, side, Scalar.JSON)
+            for value, side in zip((left, right), sides, strict=True)
+        )
+        if node.operator is Op.CONTAINS:
+            return naive_functions.json_contains(Scalar.JSON, left, right)
+        if node.operator in (Op.STARTS_WITH, Op.ENDS_WITH):
+            whole, part = (naive_functions.cast(value, Scalar.JSON, Scalar.STRING) for value in (left, right))
+            return whole.startswith(part) if node.operator is Op.STARTS_WITH else whole.endswith(part)
+        if node.operator in (Op.EQ, Op.NE):
+            return COMPARISONS[node.operator](left, right)
+        order = naive_functions.json_order(Scalar.JSON, left, right)
+        return None if order is None else COMPARISONS[node.operator](order, 0)
 
     def _shifted(self, node: ast.Binary, row: Row) -> Any:
         """A date and a duration."""
@@ -341,7 +438,7 @@ class Values:
         return naive_functions.later(scalar, moment, sign * amount)
 
     def _binary(self, node: ast.Binary, row: Row) -> Any:
-        if _is_duration(node.left) or _is_duration(node.right):
+        if node.operator in ARITHMETIC and self._is_shift(node, row):
             return self._shifted(node, row)
         left, right = self.value(node.left, row), self.value(node.right, row)
         if node.operator in (Op.AND, Op.OR):
@@ -351,6 +448,16 @@ class Values:
             return None if left is None or right is None else not decisive
         if left is None or right is None:
             return None
+        sides = {self.scalar(node.left, row), self.scalar(node.right, row)}
+        if Scalar.JSON in sides:
+            return self._of_json(node, left, right, row)
+        if node.operator in ARITHMETIC:
+            if sides & {Scalar.TIME, Scalar.DURATION}:
+                return self._lengths(node, left, right, row)
+            if Scalar.DECIMAL in sides and not (node.operator is Op.DIVIDE or self._is_float_sum(node, row)):
+                left, right = Decimal(left), Decimal(right)
+            elif Scalar.DECIMAL in sides:
+                left, right = float(left), float(right)
         match node.operator:
             case Op.IN:
                 return _member(left, right)
@@ -374,8 +481,19 @@ def _arithmetic(by: Op, left: Any, right: Any) -> Any:
             return None
         if isinstance(left, int) and isinstance(right, int):
             return int(math.copysign(1, left)) * (abs(left) % abs(right))
-        return math.fmod(left, right)
+        return DIGITS.remainder(left, right) if isinstance(left, Decimal) else math.fmod(left, right)
+    if isinstance(left, Decimal):
+        return {Op.ADD: DIGITS.add, Op.SUBTRACT: DIGITS.subtract, Op.MULTIPLY: DIGITS.multiply}[by](left, right)
     return {Op.ADD: operator.add, Op.SUBTRACT: operator.sub, Op.MULTIPLY: operator.mul}[by](left, right)
+
+
+def _length_scalar(by: Op, sides: list[Scalar]) -> Scalar:
+    """What arithmetic with a Duration or a Time gives."""
+    if any(side.is_temporal for side in sides):
+        return Scalar.DATETIME
+    if set(sides) == {Scalar.TIME, Scalar.DURATION}:
+        return Scalar.TIME
+    return Scalar.F64 if sides == [Scalar.DURATION, Scalar.DURATION] and by is Op.DIVIDE else Scalar.DURATION
 
 
 def _member(item: Any, items: list[Any]) -> bool | None:

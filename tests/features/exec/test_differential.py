@@ -33,6 +33,7 @@ from tests.features.exec.generate import (
     Query,
     Schema,
     Writer,
+    given,
     key_id,
     key_value,
     make_edges,
@@ -41,10 +42,12 @@ from tests.features.exec.generate import (
     make_wide_edges,
     property_value,
 )
+from tests.features.exec.generate_exact import EXACT
 from tests.features.exec.naive import TooLarge
 from tests.features.exec.naive_values import Data
 from tests.features.exec.people import NOW_MS, FixedClock
 from tests.features.exec.whole_tables import WholeWriter
+from tests.support.long_progress import Progress
 from tests.support.sampling import sampled
 from tests.support.tuning import retuned
 
@@ -117,7 +120,8 @@ def change(rng: Random, graph: Graph, schema: Schema, branch: str) -> None:
                 data["id"] = id_
             else:
                 keys = [key_value(node.key.scalar, number) for number in range(12)]
-                data["key"] = next(key for key in keys if key_id(node.key.scalar, key) == id_)
+                key = next(key for key in keys if key_id(node.key.scalar, key) == id_)
+                data["key"] = given(node.key.scalar, key) if node.key.scalar in EXACT else key
             graph.load([{"type": node.name, "data": data}], "merge", branch=branch)
         if rng.random() < 0.4:
             prop = rng.choice(node.every)
@@ -202,12 +206,24 @@ def check_compiled(graph: Graph, place: Place, query: Query) -> str:
     return "compiled, rows" if answer.rows else "compiled, no rows"
 
 
-def sweep(seed: int, queries: int, path: Path) -> Counter[str]:
-    """One schema and graph, so many queries at each place."""
+DIFFERENCES_MAX = 20
+"""Differences after which a long run ends."""
+
+
+def sweep(seed: int, queries: int, path: Path, progress: Progress | None = None) -> Counter[str]:
+    """One schema and graph, so many queries at each place. A difference is raised, or shown as progress."""
     rng = Random(seed)
     schema = make_schema(rng, has_wide=True)
     graph = create(path / f"g{seed}", schema.text, durability="os", clock=FixedClock())
     tally: Counter[str] = Counter()
+
+    def differs(error: Exception, query: Query, note: str) -> None:
+        error.add_note(f"seed {seed}, {note}")
+        error.add_note(f"{schema.text}\n{query.text}\n{query.params}")
+        if progress is None or progress.differences >= DIFFERENCES_MAX:
+            raise error
+        progress.differs(error)
+
     for number, place in enumerate(places(rng, graph, schema)):
         for index in range(queries):
             query = Writer(Random(f"{seed}/{number}/{index}"), schema).query()
@@ -218,26 +234,20 @@ def sweep(seed: int, queries: int, path: Path) -> Counter[str]:
                 if outcome == "rows" and re.search(r"\bw\d\b", query.text):
                     tally["rows over several ends"] += 1
             except Exception as error:
-                error.add_note(f"seed {seed}, place {number} {place.where}, query {index}, way {way}")
-                error.add_note(f"{schema.text}\n{query.text}\n{query.params}")
-                raise
+                differs(error, query, f"place {number} {place.where}, query {index}, way {way}")
         for index in range(queries):
             query = WholeWriter(Random(f"{seed}/{number}/{index}/whole"), schema).query()
             try:
                 for way in (WHOLE, WHOLE + index % 8, index % 8):
                     tally[f"whole, {check(graph, place, query, way)}"] += 1
             except Exception as error:
-                error.add_note(f"seed {seed}, place {number} {place.where}, query {index} of a whole table, way {way}")
-                error.add_note(f"{schema.text}\n{query.text}\n{query.params}")
-                raise
+                differs(error, query, f"place {number} {place.where}, query {index} of a whole table, way {way}")
         for index in range(queries):
             query = AnchoredWriter(Random(f"{seed}/{number}/{index}/anchored"), schema).query()
             try:
                 tally[check_compiled(graph, place, query)] += 1
             except Exception as error:
-                error.add_note(f"seed {seed}, place {number} {place.where}, anchored query {index}")
-                error.add_note(f"{schema.text}\n{query.text}\n{query.params}")
-                raise
+                differs(error, query, f"place {number} {place.where}, anchored query {index}")
     return tally
 
 
@@ -251,12 +261,17 @@ def test_the_engine_agrees_with_the_naive_evaluator(seed: int, tmp_path: Path) -
 
 @pytest.mark.long
 @pytest.mark.part("differential")
-def test_the_engine_agrees_with_the_naive_evaluator_on_thousands_of_queries(tmp_path: Path) -> None:
+def test_the_engine_agrees_with_the_naive_evaluator_on_thousands_of_queries(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
     seed, total = int(os.environ.get("OMNIGRAPH_DIFFERENTIAL_SEED", "1000")), Counter[str]()
-    while sum(total[outcome] for outcome in COMPARED) < QUERIES:
-        total += sweep(seed, 60, tmp_path)
+    progress = Progress(capfd, "queries compared", 200)
+    while (done := sum(total[outcome] for outcome in COMPARED)) < QUERIES:
+        progress.at(done, f", seeds up to {seed}: {dict(total)}")
+        total += sweep(seed, 20, tmp_path, progress)
         shutil.rmtree(tmp_path / f"g{seed}")
         seed += 1
-    print(f"seeds up to {seed}: {dict(total)}")
+    progress.line(f"{done:,} queries compared, {progress.differences} differences, seeds up to {seed}: {dict(total)}")
+    assert progress.differences == 0
     assert total["rows"] > total["refused"]
     assert total["rows over several ends"] > QUERIES / 100

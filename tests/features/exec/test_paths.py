@@ -10,7 +10,7 @@ from omnigraph.exec.budget import Budget
 from omnigraph.exec.topology.neighbours import Lists
 from omnigraph.exec.topology.renumber import NOTHING, Correspondence, Renumbering
 from omnigraph.exec.walk.levels import Levels, levels_from, reached_from
-from omnigraph.exec.walk.paths import Ways, _search, path_between, shortest_paths
+from omnigraph.exec.walk.paths import Ways, _search, all_shortest_paths, path_between, shortest_paths
 from omnigraph.exec.walk.reach import Pairs, _Search
 from omnigraph.query.ir import HopRange
 
@@ -66,6 +66,38 @@ def test_few_and_many_targets_of_a_source_get_the_same_paths(seed: int) -> None:
     ]
     assert together.nodes == [path for one in alone for path in one.nodes or []]
     assert together.length.tolist() == [length for one in alone for length in one.length.tolist()]
+
+
+def walks(forth: Lists, source: int, target: int, hops_max: int) -> list[list[int]]:
+    """All walks of the least number of steps, found by trying every one."""
+    found = [[source]]
+    for _ in range(hops_max + 1):
+        if any(walk[-1] == target for walk in found):
+            return sorted(walk for walk in found if walk[-1] == target)
+        found = [[*walk, int(node)] for walk in found for node in set(forth.step(np.array(walk[-1:]))[1].tolist())]
+        found = [walk for walk in found if len(set(walk)) == len(walk)]
+    return []
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_all_shortest_paths_are_those_that_trying_every_walk_finds(seed: int) -> None:
+    rng = Random(seed)
+    found, hops_max = ways(rng), rng.choice([1, 2, 4])
+    every, source = np.arange(NODES), rng.randrange(NODES)
+    no_loops, hops = np.zeros(0, np.int64), HopRange(1, hops_max)
+    # One search for all targets of a source, and one from both ends for each of a few.
+    many = all_shortest_paths(found, no_loops, np.full(NODES, source), every, hops, wants_nodes=True, budget=Budget())
+    wanted = [
+        (target, path)
+        for target in range(NODES)
+        if target != source
+        for path in walks(found.forth, source, target, hops_max)
+    ]
+    assert list(zip(many.position.tolist(), many.nodes or [], strict=True)) == wanted
+    for target in rng.sample(range(NODES), 5):
+        ends = np.array([source]), np.array([target])
+        few = all_shortest_paths(found, no_loops, *ends, hops, wants_nodes=True, budget=Budget())
+        assert few.nodes == [path for number, path in wanted if number == target]
 
 
 @pytest.mark.parametrize("seed", range(20))

@@ -12,11 +12,15 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
+from tests.features.exec.naive_functions import Misfit
+from tests.features.mutations import exact
+
 Row = dict[str, Any]
 Scope = dict[str, Any]
 """Values by the way they are written: ``age``, ``$r.by``, ``$a.name``."""
 
-PERSON = {"email": None, "name": None, "age": None, "visits": None, "tags": None, "bio": None}
+PLAIN = ("email", "name", "age", "visits", "tags", "bio")
+PERSON = dict.fromkeys((*PLAIN, *exact.COLUMNS))
 AGES = range(-(2**31), 2**31)
 NAMES = ("Ann", "Bob", "Cy", "Dee")
 IDS = tuple(f"p{number}" for number in range(8))
@@ -50,6 +54,8 @@ class Graph:
 class Expr:
     text: str
     value: Callable[[Scope], Any]
+    path: str = ""
+    """The steps into the property that is assigned."""
 
 
 def _binary(left: Expr, operator: str, right: Expr, compute: Callable[[Any, Any], Any]) -> Expr:
@@ -63,9 +69,26 @@ def _binary(left: Expr, operator: str, right: Expr, compute: Callable[[Any, Any]
 class Expressions:
     """Random expressions over the names of a scope, by type."""
 
-    def __init__(self, choose: random.Random, numbers: list[str], texts: list[str], lists: list[str]) -> None:
+    def __init__(
+        self,
+        choose: random.Random,
+        numbers: list[str],
+        texts: list[str],
+        lists: list[str],
+        others: dict[str, list[str]],
+    ) -> None:
         self._choose = choose
         self._names = {"number": numbers, "text": texts, "list": lists}
+        self._exact = exact.ExactExpressions(choose, others) if others else None
+
+    def exact(self, column: str, *, of_parts: bool) -> Expr:
+        """A value of one of the exact columns, or an assignment of a part of a JSON value."""
+        assert self._exact is not None
+        if column == "data" and of_parts and self._choose.random() < 0.5:
+            steps, text, value = self._exact.path_assignment()
+            return Expr(text, value, steps)
+        made = self._exact.of(exact.KINDS[column])
+        return Expr(made.text, made.value)
 
     def _leaf(self, kind: str) -> Expr:
         names = self._names[kind]
@@ -110,6 +133,9 @@ class Expressions:
 
     def truth(self, depth: int = 2) -> Expr:
         kind = self._choose.randrange(9 if depth else 4)
+        if self._exact is not None and self._choose.random() < 0.2:
+            made = self._exact.truth()
+            return Expr(made.text, made.value)
         if kind == 0:
             name, compute = self._choose.choice(COMPARISONS)
             return _binary(self.number(min(depth, 1)), name, self.number(min(depth, 1)), compute)
@@ -127,7 +153,11 @@ class Expressions:
             word, compute = self._choose.choice(
                 (("contains", lambda a, b: b in a), ("starts_with", str.startswith), ("ends_with", str.endswith))
             )
-            return _binary(self.text(1), word, self._leaf("text"), compute)
+            made = _binary(self.text(1), word, self._leaf("text"), compute)
+            if self._choose.random() < 0.4:
+                return made
+            called = _binary(left := self.text(1), word, right := self._leaf("text"), compute)
+            return Expr(f"{word}({left.text}, {right.text})", called.value)
         if kind == 5:
             inner = self.truth(depth - 1)
             return Expr(f"(not {inner.text})", lambda scope: _mapped(lambda value: not value, inner.value(scope)))
@@ -177,9 +207,33 @@ class Statement:
     run: Callable[[Graph], list[tuple[Any, ...]]]
 
 
-OWN = (["age", "visits"], ["name", "bio", "email"], ["tags"])
-OWN_EDGE = (["since"], ["note", "from", "to"], [])
-RECORD = (["$r.by"], ["$r.email", "$r.name"], [])
+Names = tuple[list[str], list[str], list[str], dict[str, list[str]]]
+"""Numbers, texts and lists in scope, and what is exact by kind."""
+OWN: Names = (
+    ["age", "visits"],
+    ["name", "bio", "email"],
+    ["tags"],
+    {kind: [name] for name, kind in exact.KINDS.items()},
+)
+OWN_EDGE: Names = (["since"], ["note", "from", "to"], [], {})
+RECORD: Names = (
+    ["$r.by"],
+    ["$r.email", "$r.name"],
+    [],
+    {"decimal": ["$r.cost"], "time": ["$r.at"], "length": ["$r.lasts"], "json": ["$r.part"]},
+)
+
+
+def _joined(*scopes: Names) -> Names:
+    others = {kind: [name for scope in scopes for name in scope[3].get(kind, [])] for kind in exact.KINDS.values()}
+    numbers, texts, lists = ([name for scope in scopes for name in scope[kind]] for kind in (0, 1, 2))
+    return numbers, texts, lists, others if any(others.values()) else {}
+
+
+def _named(variable: str, scope: Names) -> Names:
+    """The names of an entity that a variable is bound to."""
+    numbers, texts, lists = ([f"${variable}.{name}" for name in scope[kind]] for kind in (0, 1, 2))
+    return numbers, texts, lists, {kind: [f"${variable}.{name}" for name in names] for kind, names in scope[3].items()}
 
 
 def _own(row: Row) -> Scope:
@@ -195,10 +249,14 @@ def _of(variable: str, row: Row) -> Scope:
 
 
 def _shown(rows: list[Row]) -> list[tuple[Any, ...]]:
-    return [(row["email"], row["age"], row["visits"], row["bio"]) for row in rows]
+    plain = ("email", "age", "visits", "bio")
+    return [
+        (*(row[name] for name in plain), *(exact.shown(row[name], kind) for name, kind in exact.KINDS.items()))
+        for row in rows
+    ]
 
 
-SHOWN = "returning { email, age, visits, bio }"
+SHOWN = "returning { email, age, visits, bio, paid, opens, took, device, data }"
 
 
 class Mutations:
@@ -207,15 +265,19 @@ class Mutations:
     def __init__(self, seed: int) -> None:
         self.choose = random.Random(seed)
 
-    def _assignments(self, *scopes: tuple[list[str], list[str], list[str]]) -> dict[str, Expr]:
-        numbers, texts, lists = ([name for scope in scopes for name in scope[kind]] for kind in range(3))
-        make = Expressions(self.choose, numbers, texts, lists)
-        chosen = self.choose.sample(["age", "visits", "bio", "name"], self.choose.randint(1, 2))
-        return {name: make.number() if name in ("age", "visits") else make.text() for name in chosen}
+    def _assignments(self, *scopes: Names, of_parts: bool = True) -> dict[str, Expr]:
+        make = Expressions(self.choose, *_joined(*scopes))
+        chosen = self.choose.sample(["age", "visits", "bio", "name", *exact.COLUMNS], self.choose.randint(1, 3))
+        made = {}
+        for name in chosen:
+            if name in exact.KINDS:
+                made[name] = make.exact(name, of_parts=of_parts)
+            else:
+                made[name] = make.number() if name in ("age", "visits") else make.text()
+        return made
 
-    def _truth(self, *scopes: tuple[list[str], list[str], list[str]]) -> Expr:
-        numbers, texts, lists = ([name for scope in scopes for name in scope[kind]] for kind in range(3))
-        return Expressions(self.choose, numbers, texts, lists).truth()
+    def _truth(self, *scopes: Names) -> Expr:
+        return Expressions(self.choose, *_joined(*scopes)).truth()
 
     def one(self) -> tuple[str, dict[str, Any], Callable[[Graph], list[tuple[Any, ...]]]]:
         """A mutation. Its effect raises Refused, or changes the graph and returns rows."""
@@ -224,6 +286,10 @@ class Mutations:
                 "email": self.choose.choice(IDS),
                 "by": self.choose.choice((None, 1, 3)),
                 "name": self.choose.choice((None, *NAMES)),
+                "cost": self.choose.choice((None, *exact.DECIMALS)),
+                "at": self.choose.choice((None, *exact.TIMES)),
+                "lasts": self.choose.choice((None, *exact.LENGTHS)),
+                "part": self.choose.choice((None, *exact.JSONS)),
             }
             for _ in range(self.choose.randint(0, 4))
         ]
@@ -252,13 +318,21 @@ class Mutations:
             graph.check()
             return rows
 
-        head = "$rows: [{ email: String, by: I64?, name: String? }]"
-        return f"query q({head}) {{\n{text.replace('@', '')}\n}}", {"rows": records}, run
+        head = f"$rows: [{{ email: String, by: I64?, name: String?, {exact.RECORD} }}]"
+        kinds = {"cost": "decimal", "at": "time", "lasts": "length", "part": "json"}
+        given = [
+            {name: exact.shown(value, kinds[name]) if name in kinds else value for name, value in record.items()}
+            for record in records
+        ]
+        return f"query q({head}) {{\n{text.replace('@', '')}\n}}", {"rows": given}, run
 
     def _insert(self) -> Statement:
         key, name, age = self.choose.choice(IDS), self.choose.choice(NAMES), self.choose.choice((None, 3, 40))
         tags = self.choose.choice((None, [], ["a"], ["a", "b"]))
         made = {**PERSON, "email": key, "name": name.upper(), "age": None if age is None else age + 1, "tags": tags}
+        column = self.choose.choice(exact.COLUMNS)
+        held = exact.ExactExpressions(self.choose, {}).leaf(exact.KINDS[column])
+        made[column] = held.value({})
         number = "null" if age is None else f"{age} + 1"
         items = "null" if tags is None else "[" + ", ".join(f'"{tag}"' for tag in tags) + "]"
 
@@ -267,11 +341,13 @@ class Mutations:
             return _shown([made])
 
         return Statement(
-            f'insert Person {{ email: "{key}", name: upper("{name}"), age: {number}, tags: {items} }} @', run
+            f'insert Person {{ email: "{key}", name: upper("{name}"), age: {number}, tags: {items}, '
+            f"{column}: {held.text} }} @",
+            run,
         )
 
     def _upsert(self) -> Statement:
-        key, values = self.choose.choice(IDS), self._assignments(OWN)
+        key, values = self.choose.choice(IDS), self._assignments(OWN, of_parts=False)
 
         def run(graph: Graph) -> list[tuple[Any, ...]]:
             old = graph.people.get(key, {**PERSON, "email": key})
@@ -340,8 +416,7 @@ class Mutations:
         return Statement(f"delete Knows where {test.text}", run)
 
     def _pattern(self) -> tuple[str, Callable[[Graph], list[tuple[str, str]]]]:
-        numbers, texts, lists = ([f"${name}.{part}" for name in "ab" for part in scope] for scope in OWN)
-        test = Expressions(self.choose, numbers, texts, lists).truth(1)
+        test = Expressions(self.choose, *_joined(_named("a", OWN), _named("b", OWN))).truth(1)
 
         def pairs(graph: Graph) -> list[tuple[str, str]]:
             try:
@@ -360,8 +435,7 @@ class Mutations:
 
     def _match_update(self) -> Statement:
         match, pairs = self._pattern()
-        numbers, texts, lists = (scope + [f"$a.{part}" for part in scope] for scope in OWN)
-        values = self._assignments((numbers, texts, lists))
+        values = self._assignments(OWN, _named("a", OWN))
 
         def run(graph: Graph) -> list[tuple[Any, ...]]:
             made: dict[str, Row] = {}
@@ -425,14 +499,19 @@ class Mutations:
                         "email": record["email"],
                         "name": _or_else(record["name"], "X"),
                         "visits": record["by"],
+                        "paid": record["cost"],
+                        "data": record["part"],
                     }
                     graph.people[record["email"]] = made[record["email"]] = row
                 return _shown(list(made.values()))
 
-            text = 'insert Person { email: $r.email, name: coalesce($r.name, "X"), visits: $r.by }'
+            text = (
+                'insert Person { email: $r.email, name: coalesce($r.name, "X"), visits: $r.by, '
+                "paid: $r.cost, data: $r.part }"
+            )
             return Statement(f"for $r in $rows {{ {text} @ }}", insert)
         if kind == 1:
-            values = self._assignments(OWN, RECORD)
+            values = self._assignments(OWN, RECORD, of_parts=False)
 
             def upsert(graph: Graph) -> list[tuple[Any, ...]]:
                 made = {}
@@ -494,11 +573,15 @@ def _assigned(values: dict[str, Expr], scope: Scope) -> Row:
     made = {name: expression.value(scope) for name, expression in values.items()}
     if made.get("age") is not None and made["age"] not in AGES:
         raise Refused
+    if made.get("paid") is not None:
+        if not exact.fits(made["paid"]):
+            raise Refused
+        made["paid"] = round(made["paid"], 3)
     return made
 
 
 def _spelled(values: dict[str, Expr]) -> str:
-    return ", ".join(f"{name}: {expression.text}" for name, expression in values.items())
+    return ", ".join(f"{name}{expression.path}: {expression.text}" for name, expression in values.items())
 
 
 def applied(graph: Graph, run: Callable[[Graph], list[tuple[Any, ...]]]) -> tuple[Graph, list[tuple[Any, ...]] | None]:
@@ -506,5 +589,5 @@ def applied(graph: Graph, run: Callable[[Graph], list[tuple[Any, ...]]]) -> tupl
     after = copy.deepcopy(graph)
     try:
         return after, run(after)
-    except Refused:
+    except (Refused, Misfit):
         return graph, None

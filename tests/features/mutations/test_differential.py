@@ -1,5 +1,6 @@
 """Generated mutations have the effect that a naive evaluator over dictionaries computes."""
 
+import os
 from pathlib import Path
 from typing import Any
 
@@ -7,10 +8,12 @@ import pytest
 
 import omnigraph
 from omnigraph.errors import ViolationError
-from tests.features.mutations.graphs import SCHEMA
-from tests.features.mutations.naive import SHOWN, Graph, Mutations, applied
+from tests.features.mutations.exact import COLUMNS as EXACT
+from tests.features.mutations.exact import KINDS, SCHEMA, stored
+from tests.features.mutations.naive import PLAIN, SHOWN, Graph, Mutations, applied
+from tests.support.long_progress import Progress
 
-COLUMNS = ("email", "name", "age", "visits", "tags", "bio")
+COLUMNS = (*PLAIN, *EXACT)
 EDGE_COLUMNS = ("src", "dst", "since", "note")
 
 
@@ -19,7 +22,9 @@ def _contents(graph: omnigraph.Graph, branch: str) -> tuple[list[str], list[str]
     snapshot = graph.snapshot(branch)
     found = []
     for key, columns in (("node:Person", COLUMNS), ("edge:Knows", EDGE_COLUMNS)):
-        rows = zip(*(snapshot.to_arrow(key)[name].to_pylist() for name in columns), strict=True)
+        table = snapshot.to_arrow(key)
+        cells = ([stored(value, KINDS.get(name, "")) for value in table[name].to_pylist()] for name in columns)
+        rows = zip(*cells, strict=True)
         found.append(sorted(map(repr, rows)))
     return found[0], found[1]
 
@@ -30,10 +35,17 @@ def _expected(graph: Graph) -> tuple[list[str], list[str]]:
     return sorted(people), sorted(edges)
 
 
-@pytest.mark.parametrize("count", [240, pytest.param(5000, marks=pytest.mark.long)])
-def test_generated_mutations_have_the_effect_of_the_naive_evaluator(tmp_path: Path, count: int) -> None:
+SEED = int(os.environ.get("OMNIGRAPH_MUTATIONS_SEED", "11"))
+COUNT = int(os.environ.get("OMNIGRAPH_MUTATIONS", "5000"))
+
+
+@pytest.mark.parametrize("count", [240, pytest.param(COUNT, marks=pytest.mark.long)])
+def test_generated_mutations_have_the_effect_of_the_naive_evaluator(
+    tmp_path: Path, count: int, capfd: pytest.CaptureFixture[str]
+) -> None:
+    progress = Progress(capfd, "mutations", 250)
     graph = omnigraph.create(str(tmp_path / "graph"), SCHEMA, durability="os")
-    mutations, naive, branch = Mutations(11), Graph(), "main"
+    mutations, naive, branch = Mutations(SEED), Graph(), "main"
     refused = returned = 0
     for number in range(count):
         text, params, run = mutations.one()
@@ -50,6 +62,7 @@ def test_generated_mutations_have_the_effect_of_the_naive_evaluator(tmp_path: Pa
             found = sorted(repr(tuple(row.values())) for row in result.returned.rows)
             assert found == sorted(map(repr, rows)), shown
         assert _contents(graph, branch) == _expected(naive), shown
+        progress.at(number + 1, f", {refused} refused, {returned} with rows compared")
         if number % 60 == 39:
             graph.create_branch(f"b{number}", branch)
             branch = f"b{number}"

@@ -272,3 +272,17 @@ def test_branches_merge_json_by_member_and_report_the_path_of_a_conflict(make: M
     graph.mutate(update.format("size: 9"))
     with pytest.raises(MergeConflicts, match="at size"):
         graph.merge("work", into="main")
+
+
+@pytest.mark.parametrize("part", ["order { $p.details.size }", "", "sum", "max"])
+def test_a_json_value_without_a_type_is_refused_with_the_cast_that_gives_it_one(products: Graph, part: str) -> None:
+    is_order = part.startswith("order")
+    column = f"{part}($p.details.size)" if part and not is_order else "$p.details.size as size"
+    order = part if is_order else "order { size }" if not part else ""
+    with pytest.raises(CompileError, match=r"`cast\(value as F64\)`"):
+        products.query(f"match {{ $p: Product }} return {{ {column} }} {order}")
+
+
+def test_columns_of_parts_are_named_after_them(products: Graph) -> None:
+    found = products.query('match { $p: Product } return { $p.details.size, $p.details.tags[0], $p.details["a b"].c }')
+    assert found.columns == ["p.details.size", "p.details.tags[0]", 'p.details["a b"].c']

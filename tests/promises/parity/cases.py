@@ -81,6 +81,9 @@ CASES = {
     "both": Case("$p: Person $p <knows>{1,2} $q", "$p, $q"),
     "edge": Case("$p: Person $p $e: knows $q $e.since is not null", "$p, $e.note, $q"),
     "closing": Case("$p: Person $q: Person $p.age = 30 $q.age = 20 $p knows $q", "$p, $q"),
+    "every path": Case(
+        "$p: Person $q: Person $p $way: all shortest <knows>{1,3} $q", "$p, $q, $way.length, $way.nodes"
+    ),
     "path": Case("$p: Person $q: Person $p $way: shortest knows{1,3} $q", "$p, $q, $way.length, $way.nodes"),
     "product": Case("$p: Person $c: Company $p.age > $c.founded - 1970", "$p, $c"),
     "not": Case("$p: Person not { $p worksAt $c $c.founded is null }", "$p"),

@@ -17,8 +17,9 @@ from omnigraph.engine.graph import create
 from omnigraph.errors import CompileError, ParameterError
 from tests.features.exec.generate import Writer, make_schema
 from tests.features.exec.people import FixedClock
-from tests.features.exec.test_differential import places
+from tests.features.exec.test_differential import DIFFERENCES_MAX, places
 from tests.promises.parity.both import BothEngines, changed
+from tests.support.long_progress import Progress
 from tests.support.tuning import retuned
 
 if TYPE_CHECKING:
@@ -42,8 +43,10 @@ def divided(spark: SparkSession, graph: BothEngines, partitions: int) -> Iterato
         yield
 
 
-def sweep(spark: SparkSession, seed: int, queries: int, path: Path, partitions: int) -> Counter[str]:
-    """One schema and graph, so many queries at each place."""
+def sweep(
+    spark: SparkSession, seed: int, queries: int, path: Path, partitions: int, progress: Progress | None = None
+) -> Counter[str]:
+    """One schema and graph, so many queries at each place. A difference is raised, or shown as progress."""
     rng = Random(seed)
     schema = make_schema(rng, has_wide=True)
     plain = create(path / f"g{seed}", schema.text, durability="os", clock=FixedClock())
@@ -62,7 +65,9 @@ def sweep(spark: SparkSession, seed: int, queries: int, path: Path, partitions: 
                 except Exception as error:
                     error.add_note(f"seed {seed}, place {number} {place.where}, query {index}")
                     error.add_note(f"{schema.text}\n{query.text}\n{query.params}")
-                    raise
+                    if progress is None or progress.differences >= DIFFERENCES_MAX:
+                        raise
+                    progress.differs(error)
     return tally
 
 
@@ -78,11 +83,16 @@ def test_both_executors_agree_on_generated_queries(
 
 
 @pytest.mark.long
-def test_both_executors_agree_on_generated_queries_for_minutes(spark: SparkSession, tmp_path: Path) -> None:
+def test_both_executors_agree_on_generated_queries_for_minutes(
+    spark: SparkSession, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    progress = Progress(capfd, "queries answered by both", 50)
     seed = int(os.environ.get("OMNIGRAPH_DIFFERENTIAL_SEED", "1000"))
     stop, total = time.monotonic() + MINUTES * 60, Counter[str]()
     while time.monotonic() < stop:
-        total += sweep(spark, seed, 10, tmp_path, (1, 3, 16)[seed % 3])
+        total += sweep(spark, seed, 10, tmp_path, (1, 3, 16)[seed % 3], progress)
         seed += 1
-    print(f"seeds up to {seed}: {dict(total)}")
+        progress.at(total["answers"], f", seeds up to {seed}: {dict(total)}")
+    progress.line(f"{progress.differences} differences, seeds up to {seed}: {dict(total)}")
+    assert progress.differences == 0
     assert total["answers"] > total["refused"]

@@ -252,8 +252,11 @@ def _traversal(
     undirected: bool,
     hop_bounds: Hops | None,
     shortest: bool,
+    every: bool,
 ) -> Traversal:
-    return Traversal(*(ends[0], edge, ends[1]), bound, undirected, hop_bounds, shortest and bound is not None, NOWHERE)
+    is_path = shortest and bound is not None
+    ends_of_edge = (ends[0], edge, ends[1])
+    return Traversal(*ends_of_edge, bound, undirected, hop_bounds, is_path, NOWHERE, every=is_path and every)
 
 
 traversals = st.builds(
@@ -263,6 +266,7 @@ traversals = st.builds(
     st.none() | variables,
     st.booleans(),
     st.none() | hops,
+    st.booleans(),
     st.booleans(),
 )
 

@@ -66,6 +66,7 @@ def offered(marked: str, *parameters: str) -> list[str]:
         ("match { $p: Person $p knows {1,3} $f } return { $f.ni| }", ["nick"]),
         ("match { $p: Person $p $e: knows $f $e.|", ["since", "strength", "note"]),
         ("match { $a: Person $b: Person $a $w: shortest knows $b } return { $w.|", ["length", "nodes"]),
+        ("match { $a: Person $b: Person $a $w: all shortest knows $b } return { $w.|", ["length", "nodes"]),
         ("match { $p: Person $p.age |", [*CONDITIONS, "and", "or"]),
         ("match { $p: Person not { $p |", ["knows", "follows", "worksAt", "wrote", "in", "is null", "is not null"]),
         ("match { $p: Person exists { $p |", ["knows", "follows", "worksAt", "wrote", "in", "is null", "is not null"]),

@@ -71,7 +71,7 @@ EXPRESSIONS: Final[Mapping[type[Any], frozenset[str]]] = {
 
 LEFT: Final[Mapping[type[Any], frozenset[str]]] = {
     Expand: frozenset({"visible"}),
-    ShortestPath: frozenset({"visible", "pair"}),
+    ShortestPath: frozenset({"visible", "pair", "every"}),
     Slice: frozenset({"limit_parameter", "offset_parameter"}),
     ir.Aggregate: frozenset({"fraction", "by"}),
 }

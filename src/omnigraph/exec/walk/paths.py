@@ -2,10 +2,12 @@
 
 Of several shortest paths the one is chosen whose nodes, from the last to the first, have the smallest numbers. A search
 from both ends finds the same one: it knows every node that is on a shortest path, and so every candidate.
+``all_shortest_paths`` walks back over all candidates instead. Paths that differ in their edges alone are one.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -41,6 +43,35 @@ def shortest_paths(
     ways: Ways, loops: Rows, sources: Rows, targets: Rows, hops: HopRange, *, wants_nodes: bool, budget: Budget
 ) -> Paths:
     """One path per row whose ends are connected within the bounds; ties go to the smallest node numbers."""
+
+    def search(source: int, targets: list[int]) -> dict[int, list[list[int]]]:
+        found = _from_one(ways, source, targets, hops.high, budget)
+        return {target: [path] for target, path in found.items()}
+
+    return _paths(ways, loops, (sources, targets), hops, search, wants_nodes=wants_nodes)
+
+
+def all_shortest_paths(
+    ways: Ways, loops: Rows, sources: Rows, targets: Rows, hops: HopRange, *, wants_nodes: bool, budget: Budget
+) -> Paths:
+    """Every path per row whose ends are connected within the bounds, in the order of the numbers of their nodes."""
+
+    def search(source: int, targets: list[int]) -> dict[int, list[list[int]]]:
+        levels = dict(_levels_to(ways, source, targets, hops.high, budget))
+        return {target: _every_path(ways, found, budget) for target, found in levels.items()}
+
+    return _paths(ways, loops, (sources, targets), hops, search, wants_nodes=wants_nodes)
+
+
+Search = Callable[[int, list[int]], dict[int, list[list[int]]]]
+"""Finds the paths from one source to those of some targets that it reaches."""
+
+
+def _paths(
+    ways: Ways, loops: Rows, ends: tuple[Rows, Rows], hops: HopRange, search: Search, *, wants_nodes: bool
+) -> Paths:
+    """The paths of every row, by one search for all rows of a source."""
+    sources, targets = ends
     kept: list[int] = []
     lengths: list[int] = []
     nodes: list[list[int]] = []
@@ -52,16 +83,15 @@ def shortest_paths(
     while start < len(order):
         end = start + int(np.searchsorted(sources[order[start:]], sources[order[start]], side="right"))
         rows = order[start:end]
-        found = _from_one(ways, int(sources[rows[0]]), targets[rows].tolist(), hops.high, budget)
+        found = search(int(sources[rows[0]]), targets[rows].tolist())
         for row in rows:
-            target = int(targets[row])
-            path = found.get(target)
-            length = None if path is None else path_length(len(path) - 1, bool(looped[row]), hops)
-            if path is not None and length is not None:
-                kept.append(int(row))
-                lengths.append(length)
-                if wants_nodes:
-                    nodes.append(looped_path(path, length))
+            for path in found.get(int(targets[row]), ()):
+                length = path_length(len(path) - 1, bool(looped[row]), hops)
+                if length is not None:
+                    kept.append(int(row))
+                    lengths.append(length)
+                    if wants_nodes:
+                        nodes.append(looped_path(path, length))
         start = end
     place = np.argsort(np.array(kept, np.int64), kind="stable")
     return Paths(
@@ -93,7 +123,38 @@ def _from_one(ways: Ways, source: int, targets: list[int], hops_max: int, budget
 
 
 def path_between(ways: Ways, source: int, target: int, hops_max: int, budget: Budget) -> list[int] | None:
-    """The numbers of the nodes on a shortest path, both ends included; None if they are too far apart.
+    """The numbers of the nodes on a shortest path, both ends included; None if they are too far apart."""
+    candidates = _levels_between(ways, source, target, hops_max, budget)
+    return None if candidates is None else _walk_back(ways, candidates)
+
+
+def _levels_to(
+    ways: Ways, source: int, targets: list[int], hops_max: int, budget: Budget
+) -> Iterator[tuple[int, list[Rows]]]:
+    """The targets that are reached, each with the nodes at every distance that may be on a shortest path to it."""
+    different = list(dict.fromkeys(targets))
+    if len(different) <= PAIRS_MAX:
+        for target in different:
+            candidates = _levels_between(ways, source, target, hops_max, budget)
+            if candidates is not None:
+                yield target, candidates
+        return
+    waiting = sorted_set(np.array(different, np.int64))
+    with levels_from(ways.forth, source) as search:
+        while True:
+            reached = contains(search.last, waiting)
+            for target in waiting[reached].tolist():
+                yield target, [*search.levels[:-1], np.array([target], np.int64)]
+            waiting = waiting[~reached]
+            if not len(waiting) or len(search.levels) > hops_max:
+                return
+            budget.check(int(ways.forth.degrees(search.last).sum()), 2)
+            if not len(search.grow()):
+                return
+
+
+def _levels_between(ways: Ways, source: int, target: int, hops_max: int, budget: Budget) -> list[Rows] | None:
+    """For every distance from the source the nodes that may be on a shortest path; None beyond the bound.
 
     The smaller side of the search grows. No earlier level has met the other side, so a new level can only meet its
     last one.
@@ -110,7 +171,7 @@ def path_between(ways: Ways, source: int, target: int, hops_max: int, budget: Bu
             if not len(grown):
                 return None
             middle = left.last[contains(right.last, left.last)]
-        return _walk_back(ways, _on_paths(ways.forth, left.levels, right.levels, middle))
+        return _on_paths(ways.forth, left.levels, right.levels, middle)
 
 
 def _on_paths(forth: Steps, left: list[Rows], right: list[Rows], middle: Rows) -> list[Rows]:
@@ -133,6 +194,18 @@ def _walk_back(ways: Ways, candidates: list[Rows]) -> list[int]:
         nodes.append(int(before[contains(level, before)].min()))
     nodes.reverse()
     return nodes
+
+
+def _every_path(ways: Ways, candidates: list[Rows], budget: Budget) -> list[list[int]]:
+    """All paths through the candidates, made from their ends: one more node of all of them at a time."""
+    paths = candidates[-1].reshape(-1, 1)
+    for level in candidates[-2::-1]:
+        # A pair of neighbours is one step, however many edges connect it.
+        position, before, _ = ways.back.step(np.ascontiguousarray(paths[:, 0]))
+        is_on = contains(level, before)
+        budget.check(int(is_on.sum()), paths.shape[1] + 1)
+        paths = np.column_stack((before[is_on], paths[position[is_on]]))
+    return sorted(paths.tolist())
 
 
 def _search(lists: Steps, source: int, targets: list[int], hops_max: int, budget: Budget) -> dict[int, list[int]]:

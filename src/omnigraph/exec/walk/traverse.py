@@ -82,7 +82,7 @@ def satisfying(predicate: ir.Expr, variable: str, table: TableView, rows: Rows, 
 
 
 def shortest_rows(operator: ShortestPath, frame: Frame, graph: GraphView, budget: Budget) -> Frame:
-    """The rows whose two ends are connected, each with one shortest path."""
+    """The rows whose two ends are connected, each with one shortest path or with each of them."""
     topology: Walkable[Steps]
     if graph.is_mixed(operator):
         assert operator.pair is not None
@@ -93,9 +93,8 @@ def shortest_rows(operator: ShortestPath, frame: Frame, graph: GraphView, budget
     ends = frame.bindings[operator.source], frame.bindings[operator.target]
     if topology.within_one_type:
         ways = paths.Ways(lists, expand.neighbours(topology, operator.direction, reverse=True))
-        found = paths.shortest_paths(
-            ways, topology.loops, *ends, operator.hops, wants_nodes=operator.wants_nodes, budget=budget
-        )
+        find = paths.all_shortest_paths if operator.every else paths.shortest_paths
+        found = find(ways, topology.loops, *ends, operator.hops, wants_nodes=operator.wants_nodes, budget=budget)
         result = frame.take(found.position)
         length, nodes = found.length, found.nodes
     else:

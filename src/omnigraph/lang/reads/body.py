@@ -83,10 +83,14 @@ def tail_hint(cursor: Cursor) -> str | None:
             "the order is `match`, `return`, `having`, `union`, `order`, `limit`, `offset`, `then`; "
             "filters belong in `match`"
         )
+    if cursor.token.text.lower() == "skip":
+        return "write `offset`"
     return cursor.case_hint(*SECTIONS)
 
 
 def _after_match_hint(cursor: Cursor) -> str | None:
+    if cursor.token.text in ("insert", "update", "delete"):
+        return "write it inside of a query: `query name() { match { ... } update $p ... }`"
     return "filters belong inside the `match` block" if cursor.at("where") else None
 
 

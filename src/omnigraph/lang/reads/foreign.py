@@ -9,10 +9,12 @@ from __future__ import annotations
 import re
 from typing import Final
 
+from omnigraph.lang.reads.foreign_writes import foreign_write
+
 TRANSLATED_MAX: Final = 2000
 """Characters of a text that are looked at: a message shows a line, and the patterns are not linear."""
 
-_CYPHER: Final = re.compile(r"(?:optional\s+)?match\s*(?:\w+\s*=\s*)?\(|(?:unwind|merge|create)\s*[\[(]", re.I)
+_CYPHER: Final = re.compile(r"(?:optional\s+)?match\s*(?:\w+\s*=\s*)?\(|unwind\s*[\[(]", re.I)
 _SQL: Final = re.compile(r"(?:select|with|from)\s+[\w*\"(]", re.I)
 
 _CYPHER_EXAMPLE: Final = "match { $p: Person $p knows $f $f.age > 30 } return { $p.name, $f.name } limit 10"
@@ -37,6 +39,9 @@ def foreign_text(text: str) -> tuple[str, str] | None:
     """A message and a hint with the same question, if the text starts as Cypher or SQL does; else None."""
     # A text within a query ends with the brace that closes the query.
     whole = text.strip().removesuffix("}") if text.count("}") > text.count("{") else text.strip()
+    write = foreign_write(whole)
+    if write is not None:
+        return write
     if _CYPHER.match(whole):
         return "this is Cypher", _shown(_from_cypher(whole), _CYPHER_EXAMPLE)
     if _SQL.match(whole):
@@ -73,6 +78,9 @@ def _pattern(text: str) -> list[str] | None:
             matches = f" {{ {node[3].strip()} }}".replace("'", '"') if node[3] else ""
             if node[2]:
                 clauses.append(f"${name}: {node[2]}{matches}")
+            elif edge is None and not chain[node.end() :].strip():
+                # A node of any type.
+                clauses.append(f"${name}")
             if edge is not None:
                 clauses.append(_traversal(edge, before, name))
             place, before = node.end(), name

@@ -130,11 +130,12 @@ def variable_types(tokens: Sequence[Token], catalog: Catalog) -> dict[str, Bound
 
 
 def _follow(found: dict[str, BoundVariable], tokens: Sequence[Token], index: int, catalog: Catalog) -> None:
-    """Learn from a traversal that starts with the variable at ``index``: ``$a [$e: [shortest]] [<] edge [>] $b``."""
+    """Learn from a traversal at ``index``: ``$a [$e: [[all] shortest]] [<] edge [>] $b``."""
     left, place = tokens[index], index + 1
     bound: Token | None = None
     if _kind(tokens, place) is Kind.VARIABLE and _text(tokens, place + 1) == ":":
         bound, place = tokens[place], place + 2
+    place += bound is not None and _text(tokens, place) == "all" and _text(tokens, place + 1) == "shortest"
     is_path = _text(tokens, place) == "shortest" and bound is not None
     place += is_path
     place += _text(tokens, place) == "<"

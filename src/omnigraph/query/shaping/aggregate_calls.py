@@ -25,7 +25,8 @@ def check_aggregate(context: Context, scope: Scope, node: ast.Aggregate) -> ir.A
     type_ = rule.result(argument)
     if type_ is None:
         message = f"`{node.function.value}` takes {rule.expects}, not {described(argument)}"
-        context.error("T8", message, node.argument.span)
+        hint = "give it a type: `cast(value as F64)`" if argument.type.is_json else None
+        context.error("T8", message, node.argument.span, hint)
         return None
     if node.function is AggregateFunction.PERCENTILE:
         fraction = _check_fraction(context, node)

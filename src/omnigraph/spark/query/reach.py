@@ -145,7 +145,10 @@ def _reached(node: Column, distance: Column) -> Column:
 
 
 def shortest_rows(tables: QueryTables, operator: ShortestPath, rows: BoundRows) -> BoundRows:
-    """The rows whose two ends are connected, each with one shortest path. Ties go to the smallest row numbers."""
+    """The rows whose two ends are connected, each with one shortest path or with each of them.
+
+    Of several the one of the smallest row numbers is taken.
+    """
     from pyspark.sql import functions as f
 
     step = _as_step(tables, operator)
@@ -163,7 +166,7 @@ def shortest_rows(tables: QueryTables, operator: ShortestPath, rows: BoundRows) 
         if step.pair is not None and is_mixed:
             types = dict(zip((begin, end), step.pair, strict=True))
             pairs = pairs.select(*(marked(f.col(name), type_).alias(name) for name, type_ in types.items()))
-        paths = _paths(tables, step, pairs, (begin, end), operator.hops)
+        paths = _paths(tables, step, pairs, (begin, end), operator.hops, every=operator.every)
         if is_mixed:
             paths = paths.withColumns({name: _unmarked_id(f.col(name)) for name in (begin, end)})
             paths = paths.withColumn(_PATH, f.transform(f.col(_PATH), _unmarked_id))
@@ -193,24 +196,30 @@ def _as_step(tables: QueryTables, operator: ShortestPath) -> Expand:
     return replace(step, visible=operator.visible, pair=operator.pair)
 
 
-def _paths(tables: QueryTables, step: Expand, pairs: DataFrame, ends: tuple[str, str], hops: HopRange) -> DataFrame:
-    """The connected pairs, with length and nodes of one shortest path."""
+def _paths(
+    tables: QueryTables, step: Expand, pairs: DataFrame, ends: tuple[str, str], hops: HopRange, *, every: bool
+) -> DataFrame:
+    """The connected pairs, with length and nodes of one shortest path, or a row for each of them."""
     from pyspark.sql import functions as f
 
     begin, end = ends
-    lists = _neighbours(tables, step, numbered=True)
+    lists = _neighbours(tables, step, numbered=not every)
     starts = pairs.select(f.col(begin).alias(_START)).distinct()
+    first = f.array(_START)
     state = starts.select(
         _START,
         f.col(_START).alias(_NODE),
         f.lit(0).alias(_DISTANCE),
         f.lit(-1).cast("long").alias(_VIA),
-        f.array(_START).alias(_PATH),
+        (f.array(first) if every else first).alias(_PATH),
     )
-    found = _search(state, lambda known, hop: _path_hop(known, lists, hop), hops.high)
+    hop = _every_path_hop if every else _path_hop
+    found = _search(state, lambda known, number: hop(known, lists, number), hops.high)
     loops = _loops(tables, step)
     connected = pairs.join(found, (f.col(begin) == f.col(_START)) & (f.col(end) == f.col(_NODE)))
     connected = connected.join(loops, f.col(_NODE) == f.col(_FROM), "left")
+    if every:
+        connected = connected.withColumn(_PATH, f.explode(_PATH))
     low, high = hops.low, hops.high
     # As in reached_pairs: a self-loop at the end of a path one hop too short makes its length `low`.
     looped = (f.col(_DISTANCE) == low - 1) & f.col(_FROM).isNotNull() & f.lit(low <= high)
@@ -244,3 +253,28 @@ def _path_hop(state: DataFrame, lists: DataFrame, hop: int) -> DataFrame:
     rows = joined.select(_START, f.explode(ways).alias("reached")).select(_START, "reached.*")
     best = rows.groupBy(_START, _NODE).agg(f.min("way").alias("way"))
     return best.select(_START, _NODE, "way.*")
+
+
+def _every_path_hop(state: DataFrame, lists: DataFrame, hop: int) -> DataFrame:
+    """``_hop`` with all shortest paths to each node: those of every node before it, one node longer."""
+    from pyspark.sql import functions as f
+
+    is_last = f.col(_DISTANCE) == hop - 1
+    joined = state.join(lists, (f.col(_NODE) == f.col(_FROM)) & is_last, "left")
+    known = f.struct(f.col(_NODE), f.col(_DISTANCE), f.col(_PATH))
+
+    def added(node: Column) -> Column:
+        longer = f.transform(f.col(_PATH), lambda path: f.concat(path, f.array(node)))
+        return f.struct(node.alias(_NODE), f.lit(hop).alias(_DISTANCE), longer.alias(_PATH))
+
+    reached = f.when(f.col(_NEXT).isNull(), f.array(known)).otherwise(
+        f.concat(f.array(known), f.transform(f.col(_NEXT), added))
+    )
+    rows = joined.select(_START, f.explode(reached).alias("reached")).select(_START, "reached.*")
+    ways = rows.groupBy(_START, _NODE).agg(
+        f.min(_DISTANCE).alias("nearest"), f.collect_list(f.struct(_DISTANCE, _PATH)).alias("ways")
+    )
+    shortest = f.filter("ways", lambda way: way[_DISTANCE] == f.col("nearest"))
+    paths = f.flatten(f.transform(shortest, lambda way: way[_PATH]))
+    no_number = f.lit(-1).cast("long")
+    return ways.select(_START, _NODE, f.col("nearest").alias(_DISTANCE), no_number.alias(_VIA), paths.alias(_PATH))
