@@ -13,14 +13,16 @@ import pyarrow.compute as pc
 from omnigraph.core.ports import PlacedUlids, SystemClock, UlidSource
 from omnigraph.core.tables import TablePin
 from omnigraph.errors import OmnigraphError
-from omnigraph.rows.arrow_types import Entity
+from omnigraph.rows.arrow_types import ID, Entity
 from omnigraph.rows.omissions import Cells, Omissions, joined_cells
 from omnigraph.rows.read_json import read_lines
 from omnigraph.rows.rejected.reasons import EveryViolation, Reasons, without_lines, without_rows
 from omnigraph.rows.typed_rows import TypedRows
+from omnigraph.rows.validate import text_column
 from omnigraph.rows.violations import Violations
 from omnigraph.schema.catalog import Catalog
 from omnigraph.spark.cluster.progress import WrittenCounts
+from omnigraph.spark.load.id_ranges import IdRange, joined_ranges
 from omnigraph.spark.load.omitted_runs import OmittedRuns
 from omnigraph.spark.load.splits import FileSplit, SplitLines
 from omnigraph.storage.stage.discard import discard_rows
@@ -41,6 +43,8 @@ class SliceTable:
     written: tuple[WrittenRows, ...] = ()
     omitted: OmittedRuns | None = None
     """Cells that the rows do not name; None if there are none."""
+    ids: IdRange | None = None
+    """The range of the ids; None if they do not ascend."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,6 +88,8 @@ class LineNotes:
     tables: dict[str, SliceTable] = field(default_factory=dict)
     omitted: dict[str, list[tuple[int, Cells | None]]] = field(default_factory=dict)
     """By type: omitted cells of the rows, piece by piece."""
+    ids: dict[str, list[IdRange | None]] = field(default_factory=dict)
+    """By type: the range of ids, piece by piece."""
 
     def source(self, name: str) -> int:
         """The number of a source: a slice has only one."""
@@ -98,6 +104,7 @@ class LineNotes:
                 noted.first_line = None
             noted.rows += rows.batch.num_rows
             self.omitted.setdefault(entity.table_key, []).append((rows.batch.num_rows, rows.omitted))
+            self.ids.setdefault(entity.table_key, []).append(IdRange.of(text_column(entity, ID, rows.batch)))
 
     def finish(self, key: str, written: Sequence[WrittenRows]) -> None:
         """Complete the description of one type."""
@@ -105,6 +112,7 @@ class LineNotes:
         cells = joined_cells(self.omitted[key], known[0]) if known else None
         self.tables[key].written = tuple(written)
         self.tables[key].omitted = None if cells is None else OmittedRuns.of(cells)
+        self.tables[key].ids = joined_ranges(self.ids[key])
 
 
 def _continues(rows: TypedRows, line: int) -> bool:
