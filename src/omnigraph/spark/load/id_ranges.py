@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
+from itertools import pairwise
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -47,6 +48,6 @@ def joined_ranges(ranges: Iterable[IdRange | None]) -> IdRange | None:
     if not known:
         return None
     known.sort(key=lambda item: item.first)
-    if any(not earlier.precedes(later) for earlier, later in zip(known, known[1:], strict=False)):
+    if any(not earlier.precedes(later) for earlier, later in pairwise(known)):
         return None
     return replace(known[0], last=known[-1].last)
