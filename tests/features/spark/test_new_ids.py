@@ -129,15 +129,17 @@ def test_generated_ids_of_any_number_of_slices_are_not_compared(
         ([["a", "b"], ["b", "c"]], None),
         ([["a", "a"]], None),
         ([["b", "a"]], None),
+        ([["a", None, "b"]], None),
+        ([["a"], []], None),
         ([["a"], ["c", "b"]], None),
         ([["z", "é"], ["\uffff", "\U0001f600"]], ("z", "\U0001f600")),
         ([], None),
     ],
 )
 def test_ranges_join_only_if_every_id_is_between_two_others(
-    pieces: list[list[str]], expected: tuple[str, str] | None
+    pieces: list[list[str | None]], expected: tuple[str, str] | None
 ) -> None:
-    joined = joined_ranges(IdRange.of(pa.array(piece)) for piece in pieces)
+    joined = joined_ranges(IdRange.of(pa.array(piece, pa.string())) for piece in pieces)
     assert (None if joined is None else (joined.first, joined.last)) == expected
 
 

@@ -23,7 +23,9 @@ class IdRange:
 
     @classmethod
     def of(cls, ids: pa.Array) -> IdRange | None:
-        """The range of at least one id; None if they do not ascend."""
+        """The range of ids; None if they do not ascend, or if there are none."""
+        if not len(ids) or ids.null_count:
+            return None
         grows = pc.less(ids.slice(0, len(ids) - 1), ids.slice(1))
         if not pc.all(grows, min_count=0).as_py():
             return None
