@@ -10,7 +10,7 @@ import pyarrow as pa
 import pytest
 
 from omnigraph.engine.graph import Graph, create
-from omnigraph.spark.load.checks import rules
+from omnigraph.spark.load.checks import groups, rules
 from omnigraph.spark.load.checks.facts import KeyScan
 from omnigraph.spark.load.id_ranges import IdRange, joined_ranges
 from tests.features.spark.outcomes import Record, outcome, write_lines
@@ -53,7 +53,7 @@ def graph(tmp_path_factory: pytest.TempPathFactory) -> Graph:
 def grouped_tables(monkeypatch: pytest.MonkeyPatch) -> list[set[str]]:
     """The tables whose ids each grouping reads."""
     seen: list[set[str]] = []
-    blocks = rules.blocks
+    blocks = groups.blocks
 
     def noted(spark: Any, store: Any, scans: list[KeyScan], buckets: Any) -> Any:
         seen.append({scan.pin.key for scan in scans for emission in scan.emissions if emission.columns == ("id",)})
