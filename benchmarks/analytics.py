@@ -4,7 +4,7 @@ components are ours only.
 `python -m benchmarks.analytics`, `--edges 10000000` for ten million edges; ten times as many edges as persons. The
 hand-written versions join on 64-bit hashes of the ids, which is faster than joining on ids, cache the edges and cut the
 lineage in every round. Everything from reading the tables to the answer is timed, after one run on a small graph; the
-answers are compared. Goal: on Spark at most 1.3 times the hand-written one.
+answers are compared. Goal: on Spark at most 0.3 times the processor time of the hand-written one.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pyarrow as pa
 
+from benchmarks.processes import Cost, timed
 from omnigraph.engine.graph import Graph, create
 from omnigraph.spark import session
 
@@ -30,7 +31,7 @@ SCHEMA = "node Person { name: String @key }\nedge Follows: Person -> Person"
 EDGES = 1_000_000
 EDGES_PER_PERSON = 10
 ROUNDS = 10
-GOAL = 1.3
+GOAL = 0.3
 
 
 def make_graph(place: str, edges: int) -> Graph:
@@ -107,10 +108,11 @@ def written_components(spark: SparkSession, graph: Graph) -> int:
 # --- measuring -------------------------------------------------------------------------------------------
 
 
-def timed(work: Callable[[], Any]) -> tuple[float, Any]:
-    start = time.perf_counter()
-    answer = work()
-    return time.perf_counter() - start, answer
+def measured(work: Callable[[], Any], is_embedded: bool) -> tuple[Cost, Any]:
+    """The cost and the answer. Workers of Spark that end meanwhile would take their seconds out of the sum."""
+    answers: list[Any] = []
+    cost = timed(lambda: answers.append(work()), time.process_time if is_embedded else None)
+    return cost, answers[0]
 
 
 def largest_rank(graph: Graph, **how: Any) -> float:
@@ -126,22 +128,25 @@ def strong_components(graph: Graph, **how: Any) -> int:
     return components(graph, strong=True, **how)
 
 
+IN_PROCESS, BY_HAND = "in process", "hand-written on Spark"
+
+
 def contestants(spark: SparkSession, graph: Graph) -> dict[str, dict[str, Callable[[], Any]]]:
     spark_engine: dict[str, Any] = {"engine": "spark", "spark": spark}
     return {
         f"PageRank, {ROUNDS} rounds": {
-            "in process, first": lambda: largest_rank(graph, engine="embedded"),
-            "in process, again": lambda: largest_rank(graph, engine="embedded"),
+            f"{IN_PROCESS}, first": lambda: largest_rank(graph, engine="embedded"),
+            f"{IN_PROCESS}, again": lambda: largest_rank(graph, engine="embedded"),
             "on Spark": lambda: largest_rank(graph, **spark_engine),
-            "hand-written on Spark": lambda: written_pagerank(spark, graph),
+            BY_HAND: lambda: written_pagerank(spark, graph),
         },
         "components": {
-            "in process": lambda: components(graph, engine="embedded"),
+            IN_PROCESS: lambda: components(graph, engine="embedded"),
             "on Spark": lambda: components(graph, **spark_engine),
-            "hand-written on Spark": lambda: written_components(spark, graph),
+            BY_HAND: lambda: written_components(spark, graph),
         },
         "strong components": {
-            "in process": lambda: strong_components(graph, engine="embedded"),
+            IN_PROCESS: lambda: strong_components(graph, engine="embedded"),
             "on Spark": lambda: strong_components(graph, **spark_engine),
         },
     }
@@ -156,15 +161,18 @@ def main(edges: int = EDGES) -> None:
             for work in ways.values():
                 work()
         graph = make_graph(os.path.join(directory, "graph"), edges)
-        print(f"{edges:,} edges, {edges // EDGES_PER_PERSON:,} persons, {os.cpu_count()} cores")
+        print(f"{edges:,} edges, {edges // EDGES_PER_PERSON:,} persons, {os.cpu_count()} cores, goal {GOAL}")
         for question, ways in contestants(spark, graph).items():
-            taken = {name: timed(work) for name, work in ways.items()}
-            by_hand, _ = taken.get("hand-written on Spark", (None, None))
+            taken = {name: measured(work, name.startswith(IN_PROCESS)) for name, work in ways.items()}
+            by_hand = taken[BY_HAND][0].processor if BY_HAND in taken else None
             _, expected = next(iter(taken.values()))
-            for name, (seconds, answer) in taken.items():
+            for name, (cost, answer) in taken.items():
                 assert abs(answer - expected) <= 1e-9 * abs(expected), (question, name, answer, expected)
-                ratio = "" if by_hand is None else f"{seconds / by_hand:6.2f}x of the hand-written"
-                print(f"{question:<22} {name:<22} {seconds:8.1f} s {ratio}", flush=True)
+                ratio = "" if by_hand is None else f"{cost.processor / by_hand:6.2f}x of the hand-written"
+                print(
+                    f"{question:<22} {name:<22} {cost.seconds:8.1f} s {cost.processor:8.1f} processor s {ratio}",
+                    flush=True,
+                )
     finally:
         shutil.rmtree(directory)
 

@@ -1435,7 +1435,7 @@ class Graph:
         from omnigraph.engine.upkeep.optimize import maintain, workers_for
         from omnigraph.write.upkeep.optimize import OptimizeSettings
 
-        settings = OptimizeSettings(compact, index, workers_for(engine, spark, self._store.tuning.spark_table_rows_min))
+        settings = OptimizeSettings(compact, index, workers_for(engine, spark, self._store))
         return maintain(self._context, branch, types, WriteOptions(self._author(actor)), progress, settings)
 
     @logged("cleanup")

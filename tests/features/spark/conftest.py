@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -38,3 +38,26 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
     started = session(cores=2, memory="1g", config={**TEST_SETTINGS, **warehouse})
     yield started
     started.stop()
+
+
+@pytest.fixture
+def arriving(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """The bytes of the results of jobs that reach the driver, job by job."""
+    from pyspark.sql.classic.dataframe import DataFrame
+
+    seen: list[int] = []
+    to_arrow, collect = DataFrame.toArrow, DataFrame.collect
+
+    def counted_arrow(frame: Any) -> Any:
+        table = to_arrow(frame)
+        seen.append(table.nbytes)
+        return table
+
+    def counted_rows(frame: Any) -> Any:
+        rows = collect(frame)
+        seen.append(sum(len(value) for row in rows for value in row if isinstance(value, (bytes, bytearray, str))))
+        return rows
+
+    monkeypatch.setattr(DataFrame, "toArrow", counted_arrow)
+    monkeypatch.setattr(DataFrame, "collect", counted_rows)
+    return seen

@@ -17,7 +17,7 @@ from omnigraph.manifest.publisher import Publisher
 from omnigraph.spark import session
 from omnigraph.spark.load import publish as bulk_load
 from omnigraph.spark.load.slices import InputSlice, SliceWriter
-from omnigraph.spark.load.splits import FileSplit
+from omnigraph.spark.load.splits import SplitGroup
 from tests.features.spark.conftest import TEST_SETTINGS
 
 PARTITIONS = 3
@@ -47,14 +47,14 @@ def after(function: Callable[..., Any]) -> Callable[..., Any]:
 
 def last_task(root: Path, size: int) -> Callable[..., Any]:
     """The task of the last split waits until the others are noted; then it is the end of all."""
-    group, write = os.getpgid(0), SliceWriter.write_split
+    processes, write = os.getpgid(0), SliceWriter.write_lines
 
-    def killed(writer: SliceWriter, split: FileSplit) -> InputSlice:
-        if split.end < size:
-            return write(writer, split)
+    def killed(writer: SliceWriter, group: SplitGroup) -> InputSlice:
+        if group.splits[-1].end < size:
+            return write(writer, group)
         for _ in range(WAITS_MAX):
             if len(list(root.glob("jobs/*.*.json"))) == PARTITIONS - 1:
-                os.killpg(group, signal.SIGKILL)
+                os.killpg(processes, signal.SIGKILL)
             time.sleep(0.05)
         raise AssertionError("the other tasks were never noted")
 
@@ -64,7 +64,7 @@ def last_task(root: Path, size: int) -> Callable[..., Any]:
 def arrange(moment: str, root: Path, size: int) -> None:
     match moment:
         case "some tasks done":
-            SliceWriter.write_split = last_task(root, size)  # type: ignore[method-assign] # the moment to die at
+            SliceWriter.write_lines = last_task(root, size)  # type: ignore[method-assign] # the moment to die at
         case "tasks done":
             bulk_load.publish_input = before(bulk_load.publish_input)
         case "staged":

@@ -271,29 +271,6 @@ def test_the_examples_of_the_page_run(
     assert "|Edsger|" in capsys.readouterr().out
 
 
-@pytest.fixture
-def arriving(monkeypatch: pytest.MonkeyPatch) -> list[int]:
-    """The bytes of the results of jobs that reach the driver, job by job."""
-    from pyspark.sql.classic.dataframe import DataFrame
-
-    seen: list[int] = []
-    to_arrow, collect = DataFrame.toArrow, DataFrame.collect
-
-    def counted_arrow(frame: Any) -> Any:
-        table = to_arrow(frame)
-        seen.append(table.nbytes)
-        return table
-
-    def counted_rows(frame: Any) -> Any:
-        rows = collect(frame)
-        seen.append(sum(len(value) for row in rows for value in row if isinstance(value, (bytes, bytearray, str))))
-        return rows
-
-    monkeypatch.setattr(DataFrame, "toArrow", counted_arrow)
-    monkeypatch.setattr(DataFrame, "collect", counted_rows)
-    return seen
-
-
 BLOCKS = 12
 BOUNDED: dict[str, Callable[..., AnalysisResult]] = {
     "degrees": lambda a, **how: a.degrees("Knows", **how),

@@ -17,7 +17,7 @@ from omnigraph.engine.graph import create
 from omnigraph.errors import InputError, NotFoundError, UsageError
 from omnigraph.spark.cluster.progress import LoadProgress
 from omnigraph.spark.load.slices import InputSlice, SliceWriter
-from omnigraph.spark.load.splits import FileSplit
+from omnigraph.spark.load.splits import SplitGroup
 from tests.features.cli.graphs import LINES, SCHEMA, exported, head, write_lines
 from tests.features.cli.run import run
 
@@ -171,19 +171,19 @@ def test_rows_are_told_while_tasks_still_run(
 ) -> None:
     graph = create(tmp_path / "graph", SCHEMA, durability="os")
     data, seen_rows = write_lines(tmp_path / "data.jsonl", LINES), tmp_path / "seen"
-    size, write = Path(data).stat().st_size, SliceWriter.write_split
+    size, write = Path(data).stat().st_size, SliceWriter.write_lines
 
-    def waits(writer: SliceWriter, split: FileSplit) -> InputSlice:
+    def waits(writer: SliceWriter, group: SplitGroup) -> InputSlice:
         """The last task continues once rows of another one were reported."""
         deadline = time.monotonic() + 60
-        while split.end == size and not seen_rows.exists():
+        while group.splits[-1].end == size and not seen_rows.exists():
             assert time.monotonic() < deadline, "nothing was reported"
             time.sleep(0.02)
-        return write(writer, split)
+        return write(writer, group)
 
     def report(progress: LoadProgress) -> None:
         if progress.rows:
             seen_rows.touch()
 
-    monkeypatch.setattr(SliceWriter, "write_split", waits)
+    monkeypatch.setattr(SliceWriter, "write_lines", waits)
     assert graph.load_spark(data, "append", spark=spark, partitions=2, progress=report).total == 4

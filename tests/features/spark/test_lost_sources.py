@@ -12,7 +12,7 @@ import pytest
 from omnigraph.engine.graph import Graph, create
 from omnigraph.errors import InputError, NotFoundError, SparkError
 from omnigraph.spark.load.slices import InputSlice, SliceWriter
-from omnigraph.spark.load.splits import FileSplit
+from omnigraph.spark.load.splits import SplitGroup
 from omnigraph.storage.objects.s3 import S3Backend
 from tests.features.spark.outcomes import data_files, write_lines
 from tests.support.faults.s3 import Bucket, Server
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 SCHEMA = "node Person {\n name: String @key\n}\n"
 PEOPLE = [{"type": "Person", "data": {"name": f"p{number}"}} for number in range(60)]
 PARTITIONS = 6
-WRITE = SliceWriter.write_split
+WRITE = SliceWriter.write_lines
 
 
 @pytest.fixture
@@ -42,16 +42,16 @@ def test_a_file_that_goes_away_in_the_middle(
     source, before = write_lines(tmp_path / "data.jsonl", PEOPLE), state(graph)
     write = WRITE
 
-    def writes_and_takes_away(writer: SliceWriter, split: FileSplit) -> InputSlice:
+    def writes_and_takes_away(writer: SliceWriter, group: SplitGroup) -> InputSlice:
         """Once a task is done with its part, there is no file for the others, or another one."""
-        written = write(writer, split)
+        written = write(writer, group)
         if is_replaced:
-            Path(split.file.address).write_text("x")
+            Path(group.splits[0].file.address).write_text("x")
         else:
-            Path(split.file.address).unlink(missing_ok=True)
+            Path(group.splits[0].file.address).unlink(missing_ok=True)
         return written
 
-    monkeypatch.setattr(SliceWriter, "write_split", writes_and_takes_away)
+    monkeypatch.setattr(SliceWriter, "write_lines", writes_and_takes_away)
     error, message = (
         (InputError, "changed while it was being loaded") if is_replaced else (NotFoundError, "there is no file")
     )
@@ -76,9 +76,9 @@ def test_an_object_that_goes_away_in_the_middle(
     source, before, bucket = s3_bucket.uri("data.jsonl"), state(graph), s3_bucket.uri("").rstrip("/")
     write = WRITE
 
-    def writes_and_takes_away(writer: SliceWriter, split: FileSplit) -> InputSlice:
-        written = write(writer, split)
-        store = S3Backend().connect(bucket, split.file.options)
+    def writes_and_takes_away(writer: SliceWriter, group: SplitGroup) -> InputSlice:
+        written = write(writer, group)
+        store = S3Backend().connect(bucket, group.splits[0].file.options)
         if is_replaced:
             # As long as the first one: only the tag tells.
             store.put("data.jsonl", body.replace(b"p1", b"q1"))
@@ -86,7 +86,7 @@ def test_an_object_that_goes_away_in_the_middle(
             store.delete("data.jsonl")
         return written
 
-    monkeypatch.setattr(SliceWriter, "write_split", writes_and_takes_away)
+    monkeypatch.setattr(SliceWriter, "write_lines", writes_and_takes_away)
     error, message = (
         (InputError, "changed while it was being loaded")
         if is_replaced

@@ -84,6 +84,25 @@ def test_a_preview_tells_what_is_wrong_and_makes_no_branch(
     assert seen(graph) == before
 
 
+def test_a_preview_names_the_rows_that_a_load_would_reject_and_writes_no_file(
+    graph: Graph, spark: SparkSession, tmp_path: Path
+) -> None:
+    before, rejected = seen(graph), tmp_path / "rejected.jsonl"
+    rows = [person("f"), {"edge": "Knows", "from": "f", "to": "nobody"}, {"type": "Person", "data": {"name": 1}}]
+    bad = write_lines(tmp_path / "bad.jsonl", [*rows, {"edge": "Knows", "from": "f", "to": "a"}])
+    known = graph.load_preview(bad, "merge", reject_to=rejected)
+    for checks in ("driver", "cluster"):
+        found = graph.load_spark_preview(bad, "merge", spark=spark, checks=checks, reject_to=rejected)
+        assert found.rejected == known.rejected == 2
+        assert sorted(map(str, found.rejections)) == sorted(map(str, known.rejections))
+        assert [(item.key, item.inserted) for item in found.tables] == [("edge:Knows", 1), ("node:Person", 1)]
+    options = ("--mode", "merge", "--engine", "spark", "--dry-run", "--reject-to", rejected)
+    dry: Any = as_json("load", graph.uri, "--data", bad, *options)
+    assert (dry["dry_run"], dry["rejected"]) == (True, 2)
+    assert seen(graph) == before
+    assert not rejected.exists()
+
+
 def test_the_command_has_dry_runs_and_profiles(graph: Graph, data: str, spark: SparkSession, tmp_path: Path) -> None:
     before = seen(graph)
     (tmp_path / "people.csv").write_text("name,age\na,1\nz,2\n")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -62,3 +63,32 @@ def test_a_load_of_a_frame_is_folded_and_names_the_rows_at_fault(
         twice.write.format("omnigraph").option("type", "Item").mode("append").save(graph.uri)
     assert lines(graph) == before
     assert data_files(graph) == 1
+
+
+def test_many_small_files_are_read_by_few_tasks_and_faults_name_their_file(spark: SparkSession, tmp_path: Path) -> None:
+    made = [create(tmp_path / name, SCHEMA, durability="os") for name in ("spark", "embedded")]
+    files = []
+    for number in range(70):
+        # Without a line end at the end of every second file, and with an empty line in the others.
+        rows = [{"type": "Item", "data": {"id": f"i{number}-{row}", "size": row}} for row in range(3)]
+        text = "\n".join(json.dumps(row) for row in rows) + ("\n\n" if number % 2 else "")
+        files.append(tmp_path / f"{number}.jsonl")
+        files[-1].write_text(text)
+    loaded = made[0].load_spark(files, "append", spark=spark)
+    assert loaded.total == made[1].load(files, "append").total == 210
+    assert lines(made[0]) == lines(made[1])
+    assert fragments(made[0]) == 2, "64 files of a task, and the others"
+
+    for number in (5, 66):
+        with files[number].open("a") as file:
+            file.write('\n{"type": "Item", "data": {"id": "new", "size": "large"}}\n')
+    found = []
+    for graph, load in ((made[0], made[0].load_spark), (made[1], made[1].load)):
+        with pytest.raises(ViolationError) as refused:
+            load(files, "merge", **({"spark": spark} if graph is made[0] else {}))
+        found.append(sorted(str(sample.place) for sample in refused.value.samples))
+        rejected = tmp_path / f"{len(found)}.rejected"
+        result = load(files, "merge", reject_to=rejected, **({"spark": spark} if graph is made[0] else {}))
+        found.append((result.total, result.rejected, sorted(rejected.read_text().splitlines())))
+    assert found[:2] == found[2:]
+    assert [place.rpartition("/")[2] for place in found[0]] == ["5.jsonl:6", "66.jsonl:4"]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import os
 from pathlib import Path
 
@@ -10,7 +11,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from omnigraph.errors import NotFoundError, UsageError
-from omnigraph.spark.load.splits import SplitLines, plan_splits
+from omnigraph.spark.cluster import limits
+from omnigraph.spark.load.splits import GroupLines, SplitLines, plan_groups, plan_splits
 
 CONTENT = st.lists(st.sampled_from([b"a", b"bb\r", b"", b"long line", b"\xc3\xa9"]), max_size=12)
 
@@ -62,3 +64,42 @@ def test_a_file_that_cannot_be_read_is_named(tmp_path: Path) -> None:
     path.unlink()
     with pytest.raises(NotFoundError, match=r"no file .*gone"):
         list(SplitLines(split))
+
+
+FILES = st.lists(CONTENT.map(b"\n".join), max_size=6)
+
+
+@given(files=FILES, marks=st.booleans(), partitions=st.none() | st.integers(1, 9))
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
+def test_lines_of_several_files_stay_apart_and_are_counted_for_each(
+    tmp_path: Path, files: list[bytes], marks: bool, partitions: int | None
+) -> None:
+    paths = [tmp_path / f"{number}" for number in range(len(files))]
+    for path, content in zip(paths, files, strict=True):
+        path.write_bytes(codecs.BOM_UTF8 * (marks and bool(content)) + content)
+    lines: list[bytes] = []
+    counts: dict[str, int] = {}
+    for group in plan_groups([str(path) for path in paths], partitions):
+        stream = GroupLines(group)
+        data = b"".join(stream)
+        # As the reader does it.
+        data = data.removeprefix(codecs.BOM_UTF8) if group.is_start else data
+        lines += data.removesuffix(b"\n").split(b"\n") if data else []
+        assert data.count(b"\n") + (bool(data) and not data.endswith(b"\n")) == sum(stream.counts) or marks
+        for split, count in zip(group.splits, stream.counts, strict=True):
+            counts[split.path] = counts.get(split.path, 0) + count
+    written = [content.removesuffix(b"\n").split(b"\n") for content in files if content]
+    assert lines == [line for content in written for line in content]
+    assert list(counts.values()) == [len(content) for content in written]
+
+
+def test_small_files_share_tasks_and_large_ones_do_not(tmp_path: Path) -> None:
+    small, large = limits.GROUPED_FILE_BYTES // 2, limits.GROUP_BYTES + 1
+    for number in range(200):
+        (tmp_path / f"a{number:03}").write_bytes(b"\n" * small)
+    (tmp_path / "b").write_bytes(b"\n" * large)
+    (tmp_path / "c").write_bytes(b"\n")
+    groups = plan_groups([str(tmp_path / name) for name in (*sorted(os.listdir(tmp_path)),)])
+    per_task = limits.GROUP_BYTES // limits.GROUPED_FILE_BYTES
+    assert [len(group.splits) for group in groups] == [per_task, per_task, per_task, 200 - 3 * per_task, 1, 1]
+    assert [group.number for group in groups] == list(range(6))

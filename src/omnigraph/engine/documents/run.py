@@ -11,6 +11,7 @@ import json
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
+from functools import partial
 from itertools import chain, islice
 from typing import Any
 
@@ -168,7 +169,7 @@ class _Run:
 
     def _runner(self) -> RunParts:
         if self.options.engine == BY_SPARK:
-            return lambda work, parts: plugs.cluster().run_documents(work, parts, self.options.spark)
+            return partial(plugs.cluster().run_documents, self.context.store.root, spark=self.options.spark)
         return _run_here
 
     def _parts(self, documents: int) -> int:

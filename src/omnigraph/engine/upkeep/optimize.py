@@ -10,6 +10,7 @@ from omnigraph.engine.engine_choice import BY_SPARK, EMBEDDED, check_engine, is_
 from omnigraph.engine.snapshot import Snapshot
 from omnigraph.engine.upkeep.optimize_result import OptimizeResult
 from omnigraph.manifest import branches
+from omnigraph.storage.tables.store import Store
 from omnigraph.storage.upkeep.work import HERE, Workers
 from omnigraph.write.context import WriteContext, WriteOptions
 from omnigraph.write.type_tables import refuse_external, stored_entities
@@ -38,21 +39,18 @@ def maintain(
     return OptimizeResult(branch, tuple(outcomes), tuple(commits))
 
 
-def workers_for(engine: str, spark: Any | None, spark_rows_min: int) -> Callable[[int, int], Workers]:
-    """The choice of workers by rows and bytes of a table. ``spark`` is a session, None for one of this machine.
-
-    ``spark_rows_min`` is the smallest table that Spark maintains if it is requested by name.
-    """
+def workers_for(engine: str, spark: Any | None, store: Store) -> Callable[[int, int], Workers]:
+    """The choice of workers by rows and bytes of a table. ``spark`` is a session, None for one of this machine."""
     if check_engine(engine) == EMBEDDED:
         return lambda rows, size: HERE
     cluster: list[Workers] = []
 
     def chosen(rows: int, size: int) -> Workers:
-        is_wanted = rows >= spark_rows_min if engine == BY_SPARK else is_large(size)
+        is_wanted = rows >= store.tuning.spark_table_rows_min if engine == BY_SPARK else is_large(size)
         if not is_wanted:
             return HERE
         if not cluster:
-            cluster.append(plugs.cluster().workers(spark))
+            cluster.append(plugs.cluster().workers(store.root, spark))
         return cluster[0]
 
     return chosen

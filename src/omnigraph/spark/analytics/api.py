@@ -23,6 +23,7 @@ from omnigraph.spark.analytics.origin import Origin
 from omnigraph.spark.analytics.scratch import Scratch
 from omnigraph.spark.analytics.shipping import shipped
 from omnigraph.spark.cluster.connect import is_connect
+from omnigraph.spark.cluster.descriptions import described
 from omnigraph.spark.cluster.session import check_session, session
 from omnigraph.storage.upkeep.jobs import SCRATCH
 
@@ -67,7 +68,9 @@ def spark_steps(
     edges = sum(pins[edge.table_key].rows for edge in chosen.edges)
     division = Division.of(space.size, partitions or _blocks(running, edges))
     order = EdgeOrder(chosen.weight, form)
-    with ExitStack() as resources:
+    types = ", ".join(edge.name for edge in chosen.edges)
+    title = f"Omnigraph: analysis of {types} in {snapshot.store.root}, commit {snapshot.commit_id}"
+    with described(running, title), ExitStack() as resources:
         pieces = edge_pieces(snapshot.store, pins, chosen)
         origin = Origin(running, snapshot.store, space, pieces, resources)
         if space.size < _driver_nodes_max(running, snapshot.store.tuning):

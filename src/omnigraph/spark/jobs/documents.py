@@ -18,10 +18,12 @@ CONNECT_PARTS = 8
 """Parts of a batch in a session of Spark Connect, which does not tell its cores."""
 
 
-def run_documents(work: DocumentWork, parts: Sequence[DocumentPart], spark: SparkSession | None) -> list[WorkedPart]:
-    """Work on parts, a task each."""
+def run_documents(
+    root: str, work: DocumentWork, parts: Sequence[DocumentPart], spark: SparkSession | None
+) -> list[WorkedPart]:
+    """Work on parts of a batch for a graph, a task each."""
     started = session() if spark is None else check_session(spark)
-    with described(started, f"Omnigraph: documents: {sum(len(part.documents) for part in parts):,} of a batch"):
+    with described(started, f"Omnigraph: documents {root}: {sum(len(part.documents) for part in parts):,} of a batch"):
         return run_tasks(started, work.run, list(parts))
 
 

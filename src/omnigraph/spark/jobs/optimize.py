@@ -25,18 +25,19 @@ R = TypeVar("R")
 
 @dataclass
 class _Cluster:
-    """Runs tasks on a session. Starts no session if there are no tasks."""
+    """Runs tasks of a graph on a session. Starts no session if there are no tasks."""
 
+    root: str
     spark: SparkSession | None
 
     def __call__(self, work: Callable[[T], R], items: Sequence[T], /) -> list[R]:
         if not items:
             return []
         self.spark = session() if self.spark is None else check_session(self.spark)
-        with described(self.spark, f"Omnigraph: optimize, {len(items)} tasks"):
+        with described(self.spark, f"Omnigraph: optimize {self.root}: {len(items)} tasks"):
             return run_tasks(self.spark, work, items)
 
 
-def workers(spark: SparkSession | None = None) -> Workers:
-    """Maintenance workers on the executors of the given session, or of a local one."""
-    return Workers(BY_SPARK, _Cluster(spark))
+def workers(root: str, spark: SparkSession | None = None) -> Workers:
+    """Maintenance workers for a graph on the executors of the given session, or of a local one."""
+    return Workers(BY_SPARK, _Cluster(root, spark))

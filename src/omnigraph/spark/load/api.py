@@ -20,7 +20,7 @@ from omnigraph.spark.load.frames import MappedTables
 from omnigraph.spark.load.lines import LineFiles
 from omnigraph.spark.load.publish import Checks
 from omnigraph.spark.load.runs import LoadSource, Run
-from omnigraph.spark.load.splits import plan_splits
+from omnigraph.spark.load.splits import plan_groups
 from omnigraph.spark.load.typed_sources import derive_mapping
 from omnigraph.write.load.reject.file import require_new
 
@@ -73,9 +73,9 @@ def _source(graph: Graph, sources: Sources, options: LoadOptions) -> LoadSource:
         mapping, frames = derive_mapping(_catalog(graph, options), sources, options, store_options)
     else:
         mapping, frames = options.mapping, options.named_sources(sources)
-    splits = plan_splits(_paths(sources), options.partitions, store_options) if mapping is None else []
+    groups = plan_groups(_paths(sources), options.partitions, store_options) if mapping is None else []
     running = session() if options.spark is None else check_session(options.spark)
-    return LineFiles(running, splits) if mapping is None else MappedTables(running, mapping, frames)
+    return LineFiles(running, groups) if mapping is None else MappedTables(running, mapping, frames)
 
 
 def _catalog(graph: Graph, options: LoadOptions) -> Catalog:

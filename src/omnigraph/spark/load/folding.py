@@ -19,6 +19,7 @@ from omnigraph.rows.arrow_types import table_schema
 from omnigraph.rows.omissions import joined_cells
 from omnigraph.schema.catalog import Catalog
 from omnigraph.spark.cluster import limits
+from omnigraph.spark.load.id_ranges import joined_ranges
 from omnigraph.spark.load.omitted_runs import OmittedRuns
 from omnigraph.spark.load.slices import InputSlice, SliceTable, discard_slice
 from omnigraph.storage.objects.failures import translated
@@ -114,6 +115,10 @@ def _joined(store: Store, pins: Mapping[str, TablePin], catalog: Catalog, slices
         [(table.rows, None if table.omitted is None else table.omitted.cells(columns)) for table in tables], columns
     )
     joined = SliceTable(
-        sum(table.rows for table in tables), 1, (written,), None if cells is None else OmittedRuns.of(cells)
+        sum(table.rows for table in tables),
+        1,
+        (written,),
+        None if cells is None else OmittedRuns.of(cells),
+        joined_ranges(table.ids for table in tables),
     )
     return InputSlice(reduce(lambda spans, one: (*spans, *one.spans), slices, ()), slices[0].violations, {key: joined})

@@ -19,6 +19,7 @@ from omnigraph.history.state import Fence
 from omnigraph.rows.arrow_types import Entity
 from omnigraph.rows.violations import Place, Violations
 from omnigraph.schema.catalog import Catalog
+from omnigraph.spark.load.id_ranges import IdRange, joined_ranges
 from omnigraph.spark.load.journal import Journal
 from omnigraph.spark.load.slices import InputSlice, LineSpan, discard_slice
 from omnigraph.storage.stage import staging
@@ -51,6 +52,8 @@ class InputTable:
     """The version without superseded rows."""
     origins: Mapping[int, tuple[int, int]]
     """By fragment number: the slice that wrote it, and the number of rows of the slice before it."""
+    ids: IdRange | None = None
+    """The range of the ids, if they ascend within each slice and no two slices overlap. Then none is a duplicate."""
     superseded: dict[str, list[int]] = field(default_factory=dict)
     """Row offsets by data file."""
 
@@ -137,7 +140,8 @@ class LoadInput:
             fragments = self.store.open(version.location, version.version).get_fragments()
             numbers = [fragment.fragment_id for fragment in fragments]
             origins = dict(zip(numbers, self._origins(key), strict=True))
-            self.tables[key] = InputTable(entity, written, version, version, origins)
+            found = (one.tables[key].ids for one in self.slices if key in one.tables and one.tables[key].rows)
+            self.tables[key] = InputTable(entity, written, version, version, origins, joined_ranges(found))
 
     def _origins(self, key: str) -> Iterator[tuple[int, int]]:
         for number, input_slice in enumerate(self.slices):

@@ -22,6 +22,7 @@ from omnigraph.errors import ConflictError, CorruptionError, OmnigraphError, Out
 from omnigraph.history.state import Fence
 from omnigraph.rows.rejected.reasons import Reasons
 from omnigraph.rows.violations import Place, Violation, ViolationCode, Violations
+from omnigraph.spark.load.id_ranges import IdRange
 from omnigraph.spark.load.omitted_runs import OmittedRuns
 from omnigraph.spark.load.slices import InputSlice, LineSpan, SliceTable
 from omnigraph.storage.objects.sealed import seal, unseal
@@ -170,6 +171,7 @@ def _slice_json(input_slice: InputSlice) -> dict[str, Any]:
                 table.first_line,
                 [rows_to_json(rows) for rows in table.written],
                 None if table.omitted is None else table.omitted.to_json(),
+                None if table.ids is None else [table.ids.first, table.ids.last],
             ]
             for key, table in input_slice.tables.items()
         },
@@ -190,8 +192,9 @@ def _slice_from_json(note: Mapping[str, Any]) -> InputSlice:
             first,
             tuple(rows_from_json(one) for one in written),
             None if omitted is None else OmittedRuns.from_json(omitted),
+            None if ids in ([], [None]) else IdRange(*ids[0]),
         )
-        for key, (rows, first, written, omitted) in note["tables"].items()
+        for key, (rows, first, written, omitted, *ids) in note["tables"].items()
     }
     spans = tuple(LineSpan(*span) for span in note["spans"])
     return InputSlice(spans, Violations(), tables, rejected, dict(note["records"]))

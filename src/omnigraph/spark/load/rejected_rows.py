@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from omnigraph.rows.json_lines import records_at
-from omnigraph.spark.load.splits import FileSplit, SplitLines
+from omnigraph.spark.load.splits import GroupLines, SplitGroup
 
 
-def records_of_lines(split: FileSplit, lines: Sequence[int]) -> dict[int, object]:
-    """Records of a split by line: the text of a line that is not a record, and none for one that is too long."""
-    return records_at(SplitLines(split), lines, is_start=split.start == 0)
+def records_of_lines(group: SplitGroup, lines: Sequence[int]) -> dict[int, object]:
+    """Records of a group by line: the text of a line that is not a record, and none for one that is too long."""
+    return records_at(GroupLines(group), lines, is_start=group.is_start)

@@ -13,16 +13,18 @@ import pyarrow.compute as pc
 from omnigraph.core.ports import PlacedUlids, SystemClock, UlidSource
 from omnigraph.core.tables import TablePin
 from omnigraph.errors import OmnigraphError
-from omnigraph.rows.arrow_types import Entity
+from omnigraph.rows.arrow_types import ID, Entity
 from omnigraph.rows.omissions import Cells, Omissions, joined_cells
 from omnigraph.rows.read_json import read_lines
 from omnigraph.rows.rejected.reasons import EveryViolation, Reasons, without_lines, without_rows
 from omnigraph.rows.typed_rows import TypedRows
+from omnigraph.rows.validate import text_column
 from omnigraph.rows.violations import Violations
 from omnigraph.schema.catalog import Catalog
 from omnigraph.spark.cluster.progress import WrittenCounts
+from omnigraph.spark.load.id_ranges import IdRange, joined_ranges
 from omnigraph.spark.load.omitted_runs import OmittedRuns
-from omnigraph.spark.load.splits import FileSplit, SplitLines
+from omnigraph.spark.load.splits import GroupLines, SplitGroup
 from omnigraph.storage.stage.discard import discard_rows
 from omnigraph.storage.stage.staging import WrittenRows
 from omnigraph.storage.tables.store import Store
@@ -41,6 +43,8 @@ class SliceTable:
     written: tuple[WrittenRows, ...] = ()
     omitted: OmittedRuns | None = None
     """Cells that the rows do not name; None if there are none."""
+    ids: IdRange | None = None
+    """The range of the ids; None if they do not ascend."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,6 +88,8 @@ class LineNotes:
     tables: dict[str, SliceTable] = field(default_factory=dict)
     omitted: dict[str, list[tuple[int, Cells | None]]] = field(default_factory=dict)
     """By type: omitted cells of the rows, piece by piece."""
+    ids: dict[str, list[IdRange | None]] = field(default_factory=dict)
+    """By type: the range of ids, piece by piece."""
 
     def source(self, name: str) -> int:
         """The number of a source: a slice has only one."""
@@ -98,6 +104,7 @@ class LineNotes:
                 noted.first_line = None
             noted.rows += rows.batch.num_rows
             self.omitted.setdefault(entity.table_key, []).append((rows.batch.num_rows, rows.omitted))
+            self.ids.setdefault(entity.table_key, []).append(IdRange.of(text_column(entity, ID, rows.batch)))
 
     def finish(self, key: str, written: Sequence[WrittenRows]) -> None:
         """Complete the description of one type."""
@@ -105,6 +112,7 @@ class LineNotes:
         cells = joined_cells(self.omitted[key], known[0]) if known else None
         self.tables[key].written = tuple(written)
         self.tables[key].omitted = None if cells is None else OmittedRuns.of(cells)
+        self.tables[key].ids = joined_ranges(self.ids[key])
 
 
 def _continues(rows: TypedRows, line: int) -> bool:
@@ -138,22 +146,26 @@ class SliceWriter:
         """Id generator for the rows of a slice; ``place`` is the position of the slice in the input."""
         return PlacedUlids(self.minted_ms, place)
 
-    def write_split(self, split: FileSplit) -> InputSlice:
-        """Write the rows of a split of JSON lines."""
+    def write_lines(self, group: SplitGroup) -> InputSlice:
+        """Write the rows of a group of splits of JSON lines."""
         violations = EveryViolation() if self.rejects else Violations()
-        lines = SplitLines(split)
+        lines = GroupLines(group)
         rows = read_lines(
             lines,
             catalog=self.catalog,
-            source=split.path,
-            mint_ids=self.ids(split.number).new_ids,
+            source=group.path,
+            mint_ids=self.ids(group.number).new_ids,
             violations=violations,
-            is_start=split.start == 0,
+            is_start=group.is_start,
             omissions=self.omissions,
         )
-        tables = self.write_rows(split.path, rows, violations)
+        tables = self.write_rows(group.path, rows, violations)
         rejected = violations.reasons if isinstance(violations, EveryViolation) else {}
-        return InputSlice((LineSpan(split.entry, split.path, split.start, lines.count),), violations, tables, rejected)
+        spans = (
+            LineSpan(split.entry, split.path, split.start, count)
+            for split, count in zip(group.splits, lines.counts, strict=True)
+        )
+        return InputSlice(tuple(spans), violations, tables, rejected)
 
     def write_rows(self, source: str, rows: Iterable[TypedRows], violations: Violations) -> dict[str, SliceTable]:
         """Write rows until the first violation; after it, only read, to find further violations."""
@@ -209,27 +221,27 @@ def _discard(writer: FragmentWriter) -> None:
 
 
 def lines_of_rows(
-    catalog: Catalog, split: FileSplit, wanted: Mapping[str, Sequence[int]], rejected: Reasons
+    catalog: Catalog, group: SplitGroup, wanted: Mapping[str, Sequence[int]], rejected: Reasons
 ) -> dict[str, dict[int, int]]:
-    """Find the lines of rows, by type and row number, by reading a split again.
+    """Find the lines of rows, by type and row number, by reading a group again.
 
     Lines that the first read rejected are skipped, because they have no row.
     """
     found: dict[str, dict[int, int]] = {key: {} for key in wanted}
     passed = dict.fromkeys(wanted, 0)
     rows = read_lines(
-        SplitLines(split),
+        GroupLines(group),
         catalog=catalog,
-        source=split.path,
+        source=group.path,
         mint_ids=UlidSource().new_ids,
         violations=Violations(),
-        is_start=split.start == 0,
+        is_start=group.is_start,
     )
     for typed in rows:
         key = typed.table_key
         if key not in wanted:
             continue
-        lines = without_lines(typed, split.path, rejected).lines
+        lines = without_lines(typed, group.path, rejected).lines
         end = passed[key] + len(lines)
         for row in wanted[key]:
             if passed[key] <= row < end:

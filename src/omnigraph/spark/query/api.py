@@ -24,6 +24,7 @@ from omnigraph.exec.shape.result_rows import ResultRows
 from omnigraph.manifest.layout import MAIN
 from omnigraph.query.ir import QueryIR
 from omnigraph.query.shaping.entities import result_columns
+from omnigraph.spark.cluster.descriptions import described
 from omnigraph.spark.cluster.session import check_session, session
 from omnigraph.spark.cluster.spark_types import from_spark
 from omnigraph.spark.cluster.tasks import translated_jobs
@@ -92,7 +93,7 @@ def query_frame(query: QueryIR, view: GraphView, spark: SparkSession | None = No
 def query_rows(query: QueryIR, view: GraphView, budget: Budget, spark: SparkSession | None = None) -> ResultRows:
     """Run a bound query and collect its rows. Timeout or cancellation of the budget cancels its jobs."""
     running = session() if spark is None else check_session(spark)
-    with _watched(running, budget), translated_jobs(), _raised():
+    with _watched(running, budget), translated_jobs(), _raised(), described(running, _description(query, view)):
         table = _planned(query, view, running).toArrow()
     cast = [
         from_spark(column.combine_chunks(), item.expression.type)
@@ -111,7 +112,13 @@ def query_rows(query: QueryIR, view: GraphView, budget: Budget, spark: SparkSess
 def _planned(query: QueryIR, view: GraphView, spark: SparkSession) -> DataFrame:
     root, computed = with_computed(query.root)
     tables = QueryTables(spark, view, Names(), computed, dict(node_variables(root)))
-    return ShapeOperators(tables, root).result(root, query.columns)
+    # The jobs of long paths and rankings; those that read a lazy frame belong to the caller.
+    with described(spark, _description(query, view)):
+        return ShapeOperators(tables, root).result(root, query.columns)
+
+
+def _description(query: QueryIR, view: GraphView) -> str:
+    return f"Omnigraph: query {view.store.root}, commit {view.state.head}: {query.name}"
 
 
 @contextmanager

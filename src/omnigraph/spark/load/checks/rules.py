@@ -23,6 +23,7 @@ from omnigraph.rows.violations import Place, Violation, ViolationCode, Violation
 from omnigraph.schema.catalog import EdgeType
 from omnigraph.spark.load.checks.facts import SPACES_PER_TABLE, Emission, FactRole, KeyScan, facts
 from omnigraph.spark.load.checks.groups import Buckets, Grouping, blocks, count_facts, grouped, packed
+from omnigraph.spark.load.checks.new_ids import tables_of_new_ids
 from omnigraph.spark.load.checks.spaces import Reference, Spaces
 from omnigraph.spark.load.input import InputTable, LoadInput
 from omnigraph.write import limits
@@ -108,7 +109,7 @@ class SparkChecks:
     counts: Mapping[int, IdCounts] = field(init=False)
 
     def __post_init__(self) -> None:
-        scans = self.spaces.id_scans()
+        scans = self.spaces.id_scans(tables_of_new_ids(self.spark, self.input.store, self.spaces))
         buckets = Buckets.for_facts(count_facts(scans), self.input.store.tuning.grouped_facts)
         self.ids = grouped(blocks(self.spark, self.input.store, scans, buckets), buckets, IDS).persist()
         self.counts = self._count_ids()

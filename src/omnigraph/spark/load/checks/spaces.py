@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass, field
 
 from omnigraph.history.state import ManifestState
@@ -77,10 +77,27 @@ class Spaces:
         self.reads.add(key)
         return self.state.tables[key].rows
 
-    def id_scans(self) -> list[KeyScan]:
-        """Scans of the ids of input and committed rows, and of the references to them."""
+    def ascending(self) -> dict[str, KeyScan | None]:
+        """Tables without duplicate ids that no edge refers to, with a scan of the committed ids to compare them with.
+
+        There are none to compare with in an empty table, and in one that is overwritten.
+        """
+        referred = {reference.node_key for reference in self.references}
+        found: dict[str, KeyScan | None] = {}
+        for key, table in sorted(self.tables.items()):
+            if table.ids is not None and key not in referred:
+                is_compared = self.mode is not LoadMode.OVERWRITE and self.committed_rows(key)
+                emission = Emission(self.ids(key), FactRole.COMMITTED, (ID,))
+                found[key] = self.committed_scan(key, emission) if is_compared else None
+        return found
+
+    def id_scans(self, new: Collection[str] = ()) -> list[KeyScan]:
+        """Scans of the ids of input and committed rows, and of the references to them.
+
+        The ids of ``new`` tables are known to differ from each other and from committed ones.
+        """
         emissions: dict[str, list[Emission]] = {
-            key: [Emission(self.ids(key), FactRole.INPUT, (ID,))] for key in sorted(self.tables)
+            key: [Emission(self.ids(key), FactRole.INPUT, (ID,))] for key in sorted(self.tables.keys() - new)
         }
         kept: dict[str, list[Emission]] = {}
         for reference in self.references:
@@ -89,7 +106,7 @@ class Spaces:
             target.setdefault(reference.edge.table_key, []).append(emission)
         scans = [self.input_scan(key, *items) for key, items in emissions.items()]
         scans += [self.committed_scan(key, *items) for key, items in kept.items()]
-        needed = {*self.tables, *(reference.node_key for reference in self.references)}
+        needed = {*(self.tables.keys() - new), *(reference.node_key for reference in self.references)}
         for key in sorted(needed):
             is_replaced = self.mode is LoadMode.OVERWRITE and key in self.tables
             if not is_replaced and self.committed_rows(key):
