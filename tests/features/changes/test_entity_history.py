@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import random
+from concurrent.futures import ThreadPoolExecutor
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -14,7 +15,7 @@ import omnigraph
 from omnigraph import Graph
 from omnigraph.engine.explore.entity_history import EntityHistory, entity_history
 from omnigraph.engine.explore.property_history import property_history
-from omnigraph.errors import NotFoundError, ViolationError
+from omnigraph.errors import NotFoundError, ReadSetConflict, ViolationError
 from omnigraph.storage.tables.lance_table import LanceTable
 from omnigraph.storage.tables.store import Store
 from tests.features.policy.teams import KNOWS, PEOPLE, SCHEMA, bundle
@@ -126,6 +127,18 @@ def test_a_history_is_what_a_comparison_of_every_commit_gives(graph: Graph, seed
     assert_exact(graph)
 
 
+def test_commits_that_were_staged_together_are_told_apart(graph: Graph) -> None:
+    def write(number: int) -> None:
+        graph.mutate("query q($n: String) { insert Person {name: $n} }", {"n": f"p{number}"})
+        update = "query q($n: String, $a: I32) { update Person set {age: $a} where name = $n }"
+        with contextlib.suppress(ReadSetConflict):
+            graph.mutate(update, {"n": NAMES[number % 2], "a": number})
+
+    with ThreadPoolExecutor(8) as threads:
+        list(threads.map(write, range(16)))
+    assert_exact(graph)
+
+
 @pytest.mark.parametrize("seed", range(2))
 def test_an_actor_sees_the_history_of_what_data_rules_leave(graph: Graph, tmp_path: Path, seed: int) -> None:
     actor = omnigraph.open(graph.uri, policy=bundle(tmp_path / "policy"), actor="ann")
@@ -191,8 +204,8 @@ class Opened:
     ("text", "versions_max", "scans_max"),
     [
         ("query q($n: String) { insert City {name: $n} }", 2, 2),
-        ("query q($n: String) { insert Person {name: $n} }", 10, 6),
-        ('query q($n: String) { update Person set {bio: $n} where name = "bob" }', 63, 2),
+        ("query q($n: String) { insert Person {name: $n} }", 24, 4),
+        ('query q($n: String) { update Person set {bio: $n} where name = "bob" }', 14, 6),
     ],
     ids=["commits of other types", "insertions", "changes of another entity"],
 )

@@ -1,16 +1,17 @@
 """The commits that may have changed one entity, newest first, each with the entity before it.
 
 The walk follows first parents: a merge is one step. Commits name the versions of the tables that they moved and count
-the changes, so only versions of the table of the entity are opened, and few rows are read:
+the changes, so only versions of the table of the entity are opened. Mutations and loads write new files and delete
+rows of old ones: the place of a row, once it is gone, never comes back. So between two versions with the row at its
+place no such commit has changed it, and the walk looks ahead in steps that double:
 
 =====================================  ==============================  =====================================
 effect of a commit on the table        versions opened                 rows read
 =====================================  ==============================  =====================================
 none, or deletions alone               none                            none
-insertions alone                       one for a run of such commits,  none if the entity is at its place
-                                       log2 of them where it began
-changes of other entities              one                             none if the entity is at its place
-a change of the entity                 one                             those of the changed fragments
+changes of other entities              log2 of a run of such commits   none
+a change of the entity, or a move      the same, at most twice         those of the changed fragments
+a merge or a revert                    one                             none if the entity is at its place
 =====================================  ==============================  =====================================
 
 Where data rules restrict the actor, the entity is read as the actor may see it wherever that can differ: at changes of
@@ -43,15 +44,18 @@ from omnigraph.rows.ends.references import shown_batch
 from omnigraph.rows.results import result_rows
 from omnigraph.schema.catalog import EdgeType
 
-VERSIONS_COMPARED_MAX: Final = 200
-"""Versions of the table that a walk compares: some milliseconds each."""
+VERSIONS_COMPARED_MAX: Final = 400
+"""Versions of the table that a walk compares: about two milliseconds each."""
+RUN_MAX: Final = 1_024
+"""Commits that are looked at before the first of them is compared."""
 COMMITS_SEEN_MAX: Final = 10_000
 """Commits whose lists of tables are looked at; most concern other types."""
 
 At = Callable[[str], Snapshot]
 """The snapshot of a commit, as the actor may see it; raises PolicyDenied and HistoryCleaned."""
 
-_COUNTS: Final = ("inserted", "updated", "deleted")
+_WRITES: Final = (CommitKind.MUTATION, CommitKind.LOAD)
+"""Commits that never bring a file back."""
 
 Row = Mapping[str, Any]
 """The columns of an entity without blobs, as JSON values."""
@@ -85,11 +89,15 @@ class _Step:
     parent: GraphCommit | None
     before: TablePin | None
     scopes: tuple[str, str] = ("", "")
-    may_insert: bool = False
-    may_delete: bool = False
-    may_change: bool = False
+    concerns: bool = True
+    """The commit may have inserted or changed the entity."""
     is_seen_anew: bool = False
     """The entity may look different although its row is the same: by another schema or other rules."""
+
+    @property
+    def is_alone(self) -> bool:
+        """The versions around it say nothing about this one."""
+        return self.before is None or self.is_seen_anew or self.commit.kind not in _WRITES
 
     def version(self, row: Row | None) -> EarlierVersion:
         return EarlierVersion(shown_commit(self.commit) if any(self.scopes) else self.commit, row)
@@ -104,8 +112,7 @@ class _Walk:
     _followed: FollowedEntity = field(init=False)
     _ends: frozenset[str] = field(init=False)
     _names: list[str] = field(init=False)
-    _inserting: list[_Step] = field(default_factory=list)
-    """The last steps, if they only inserted into the table."""
+    _compared: int = 0
     _scopes: dict[tuple[str, str], str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -117,51 +124,59 @@ class _Walk:
         self._names = plain_view(self.snapshot, self.entity).schema.names
 
     def versions(self) -> Iterator[EarlierVersion]:
-        try:
-            # A snapshot at a commit needs the branch of the commit alone; the walk names other commits.
-            self.snapshot.require(Action.READ)
-            for found in self._compared():
+        for run in self._runs():
+            start = 0
+            while (start := self._first_moved(run, start)) < len(run):
+                if self._compared >= VERSIONS_COMPARED_MAX:
+                    return
+                try:
+                    found = self._before(run[start])
+                except (HistoryCleaned, PolicyDenied):
+                    return
                 yield found
                 if found.before is None:
                     return
+                start += 1
+
+    def _runs(self) -> Iterator[list[_Step]]:
+        """The steps that concern the entity, in groups whose versions tell of each other."""
+        run: list[_Step] = []
+        try:
+            # A snapshot at a commit needs the branch of the commit alone; the walk names other commits.
+            self.snapshot.require(Action.READ)
+            for step in self._steps():
+                if run and (step.is_alone or len(run) == RUN_MAX) and step.concerns:
+                    yield run
+                    run = []
+                if step.concerns and step.is_alone:
+                    yield [step]
+                elif step.concerns:
+                    run.append(step)
         except (HistoryCleaned, PolicyDenied):
             pass
-        yield from self._inserted()
+        if run:
+            yield run
 
-    def _compared(self) -> Iterator[EarlierVersion]:
-        """The versions, without those of the last run of insertions."""
-        compared = 0
-        for step in self._steps():
-            if step.may_change:
-                yield from self._inserted()
-                yield from self._before(step)
-                compared += 1
-            elif step.may_insert:
-                self._inserting.append(step)
-            elif step.may_delete:
-                # An entity that a commit inserted may have existed before another one deleted it.
-                yield from self._inserted()
-            if compared == VERSIONS_COMPARED_MAX:
-                return
+    def _first_moved(self, run: list[_Step], start: int) -> int:
+        """The first step of a run, from one on, before which the entity was not at its place; its length if none."""
+        width = 1
+        while start < len(run) and self._compared < VERSIONS_COMPARED_MAX:
+            last = min(start + width, len(run)) - 1
+            if self._is_moved(run[last]):
+                return start + bisect_left(run[start:last], True, key=self._is_moved)
+            start, width = last + 1, 2 * width
+        return start
 
-    def _inserted(self) -> Iterator[EarlierVersion]:
-        """The commit of a run of insertions that inserted the entity, if it is not older."""
-        run, self._inserting = self._inserting, []
-        if run and not self._existed(run[-1]):
-            first = bisect_left(run, True, key=lambda step: not self._existed(step))
-            yield run[first].version(None)
+    def _is_moved(self, step: _Step) -> bool:
+        self._compared += 1
+        return step.is_seen_anew or step.before is None or not self._followed.is_unmoved(step.before)
 
-    def _existed(self, step: _Step) -> bool:
-        return step.before is not None and self._followed.is_in(step.before)
-
-    def _before(self, step: _Step) -> Iterator[EarlierVersion]:
-        """The entity before a step, unless it is certainly the same as after it."""
+    def _before(self, step: _Step) -> EarlierVersion:
+        """The entity before a step."""
         if step.before is None or step.parent is None:
-            yield step.version(None)
-            return
+            return step.version(None)
         try:
-            if step.is_seen_anew or not self._followed.is_unmoved(step.before):
-                yield step.version(self._row(step.before, step.parent.id if step.scopes[0] else None))
+            return step.version(self._row(step.before, step.parent.id if step.scopes[0] else None))
         except StorageError:
             # Cleanup may have deleted the version since the walk began; otherwise it is damaged.
             self.at(step.parent.id)
@@ -199,7 +214,7 @@ class _Walk:
             if parent is None:
                 # The first commit of a graph, or of a copy that has no older history, brings its entities along.
                 if not commit.parents:
-                    yield _Step(commit, None, None, (scope, scope), may_change=True)
+                    yield _Step(commit, None, None, (scope, scope))
                 return
             if record.given_up_since(parent) is not None:
                 raise history_cleaned(parent, is_gone=record.is_gone(parent))
@@ -219,20 +234,14 @@ class _Walk:
         is_seen_anew = any(scopes) and (
             scopes[0] != scopes[1] or is_reshaped or any(change.location in self._ends for change in commit.tables)
         )
-        inserted, updated, deleted = (any(getattr(change, name) for change in named) for name in _COUNTS)
+        is_changed = any(change.inserted or change.updated for change in named)
+        concerns = before is None or is_seen_anew or is_changed
         return _Step(
             commit,
             parent,
             before,
             scopes,
-            may_insert=inserted,
-            may_delete=deleted,
-            # The counts of a merge are sums: an entity that was deleted and inserted again may be a changed one.
-            may_change=before is None
-            or is_seen_anew
-            or updated
-            or (inserted and deleted)
-            or (bool(named) and (is_reshaped or commit.kind is CommitKind.REFRESH)),
+            concerns=concerns or (bool(named) and (is_reshaped or commit.kind is CommitKind.REFRESH)),
             is_seen_anew=is_seen_anew or (bool(named) and is_reshaped),
         )
 
