@@ -1,10 +1,10 @@
 """The cost of a point read over HTTP in parts: the web server alone, ours without its log, ours, and the call itself.
 
-    python -m benchmarks.server_floor [--rounds 5]
+    python -m benchmarks.server_floor [--rounds 10] [--requests 500]
 
 The floor is uvicorn and Starlette with the settings of ``omnigraph serve`` and an application that takes the body of
 the request as JSON and answers as many bytes as ours. All servers run at the same time and are measured in turns, so
-that other work on the machine meets all of them; the smallest of the rounds is reported.
+that other work on the machine meets all of them alike.
 """
 
 from __future__ import annotations
@@ -12,7 +12,9 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import re
 import socket
+import statistics
 import subprocess
 import sys
 import tempfile
@@ -21,8 +23,9 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
 
-from benchmarks.processes import processor_seconds
-from benchmarks.server import Client, build, in_process, measure, serving
+from benchmarks.server import QUERIES, Client, build, params
+from omnigraph import Graph
+from omnigraph.wire.http.read_output import read_output_chunks
 
 OPERATION = "point read"
 ANSWER = (
@@ -52,14 +55,22 @@ def serve_floor() -> None:
     uvicorn.Server(config).run([listener])
 
 
+def on_processor_ns(process: int) -> int:
+    """Time that the threads of a process have run, from the scheduler: exact, where ticks count hundredths."""
+    times = (path.read_text().split()[0] for path in Path(f"/proc/{process}/task").glob("*/schedstat"))
+    return sum(map(int, times))
+
+
 @contextmanager
-def serving_floor() -> Iterator[tuple[int, Callable[[], float]]]:
-    """A server of the floor; yields its port and its processor time so far."""
-    command = [sys.executable, "-m", "benchmarks.server_floor", "--serve"]
-    process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=os.environ)
+def started(arguments: list[str]) -> Iterator[tuple[int, int]]:
+    """A server process; yields its id and its port."""
+    command = [sys.executable, "-m", *arguments]
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
     try:
         assert process.stdout is not None
-        yield int(process.stdout.readline()), lambda: processor_seconds(process.pid)
+        found = re.search(r"(\d+)$", process.stdout.readline())
+        assert found is not None
+        yield process.pid, int(found[1])
     finally:
         process.kill()
         process.communicate()
@@ -67,7 +78,8 @@ def serving_floor() -> Iterator[tuple[int, Callable[[], float]]]:
 
 def main() -> None:
     parser = argparse.ArgumentParser()
-    parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--rounds", type=int, default=10)
+    parser.add_argument("--requests", type=int, default=500)
     parser.add_argument("--serve", action="store_true")
     given = parser.parse_args()
     if given.serve:
@@ -76,24 +88,33 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder, ExitStack() as stack:
         path = Path(folder) / "kb.omni"
         graph = build(path)
-        servers = {
-            "uvicorn and Starlette alone": stack.enter_context(serving_floor()),
-            "omnigraph serve": stack.enter_context(serving(path, 0)),
-        }
-        for port, _ in servers.values():
-            for _ in range(20):
-                Client(port, OPERATION)()
-        cells: dict[tuple[str, int], list[float]] = {}
-        for _ in range(given.rounds):
-            cells.setdefault(("the call itself", 1), []).append(in_process(graph, OPERATION).processor_ms)
-            for name, (port, used) in servers.items():
-                for clients in (1, 16):
-                    found = measure(lambda port=port: Client(port, OPERATION), clients, used)  # type: ignore[misc]
-                    cells.setdefault((name, clients), []).append(found.processor_ms)
-    print("| point read | clients | processor ms |")
+        serve = ["omnigraph", "serve", f"kb={path}", "--bind", "127.0.0.1:0", "--unauthenticated", "--readers", "0"]
+        servers = {"uvicorn and Starlette alone": ["benchmarks.server_floor", "--serve"], "omnigraph serve": serve}
+        running = {name: stack.enter_context(started(arguments)) for name, arguments in servers.items()}
+        calls: dict[str, tuple[int, Callable[[], object]]] = {"the call itself": (os.getpid(), call_of(graph))}
+        calls |= {name: (process, Client(port, OPERATION)) for name, (process, port) in running.items()}
+        cells: dict[str, list[float]] = {name: [] for name in calls}
+        for number in range(given.rounds + 1):
+            for name, (process, call) in calls.items():
+                before = on_processor_ns(process)
+                for _ in range(given.requests):
+                    call()
+                # The first round brings everything into memory.
+                cells[name] += [(on_processor_ns(process) - before) / given.requests / 1e6] * bool(number)
+    print("| point read | processor ms: median | lowest |")
     print("|---|---|---|")
-    for (name, clients), found in cells.items():
-        print(f"| {name} | {clients} | {min(found):.3f} |")
+    for name, found in cells.items():
+        print(f"| {name} | {statistics.median(found):.3f} | {min(found):.3f} |")
+
+
+def call_of(graph: Graph) -> Callable[[], object]:
+    """The same call in process, with the JSON of its answer."""
+
+    def call() -> bytes:
+        result = graph.query(QUERIES[OPERATION], params(OPERATION))
+        return b"".join(read_output_chunks(result, branch="main", snapshot=None, with_commit=True))
+
+    return call
 
 
 if __name__ == "__main__":
