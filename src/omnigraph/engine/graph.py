@@ -460,7 +460,7 @@ class Graph:
     def _shown_commit(self, commit: GraphCommit, branch: str | None = None) -> GraphCommit:
         if self._permit.authorizer is None:
             return commit
-        from omnigraph.engine.history.visible_changes import shown_commit
+        from omnigraph.history.commits import shown_commit
 
         catalog = self._manifests.catalog(commit.schema_digest)
         scope = self._permit.scope(Action.READ, branch or commit.branch, catalog)
@@ -821,7 +821,7 @@ class Graph:
     ) -> Iterator[GraphCommit]:
         """Commits of a branch, newest first. All filters, such as ``actor="ann"`` or ``kind="load"``, must hold."""
         from omnigraph.engine.history.commits import list_commits
-        from omnigraph.engine.history.visible_changes import shown_commit
+        from omnigraph.history.commits import shown_commit
 
         is_restricted = self._permit.authorizer is not None and self._part(branch).visible is not None
         return list_commits(self._manifests, branch, limit, filters, shown_commit if is_restricted else None)

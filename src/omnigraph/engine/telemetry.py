@@ -1,7 +1,7 @@
 """Telemetry of a graph: one log record per verb, and a span where the application traces.
 
-The library is quiet unless the logger ``omnigraph`` is given a handler. Spans appear where the application has loaded
-OpenTelemetry; a program that has not pays nothing and needs nothing installed.
+The library is quiet unless the logger ``omnigraph`` is given a handler. Spans appear where the application has set a
+tracer provider of OpenTelemetry; a program that has not pays nothing and needs nothing installed.
 """
 
 from __future__ import annotations
@@ -31,9 +31,21 @@ class Located(Protocol):
 G = TypeVar("G", bound=Located)
 
 
+def is_tracing() -> bool:
+    """True if the application has set a tracer provider.
+
+    That OpenTelemetry is loaded says nothing: libraries such as that of MCP import its API, and a span that nobody
+    records costs as much as a point read.
+    """
+    trace = sys.modules.get("opentelemetry.trace")
+    if trace is None:
+        return False
+    return not isinstance(trace.get_tracer_provider(), trace.ProxyTracerProvider | trace.NoOpTracerProvider)
+
+
 @contextmanager
 def span(verb: str, /, **attributes: object) -> Iterator[None]:
-    """A piece of work: a span of OpenTelemetry if that is loaded, and a log record with its time when it ends."""
+    """A piece of work: a span where the application traces, and a log record with its time when it ends."""
     known = {key: value for key, value in attributes.items() if value is not None}
     started = time.perf_counter()
     outcome = "done"
@@ -51,10 +63,10 @@ def span(verb: str, /, **attributes: object) -> Iterator[None]:
 
 @contextmanager
 def _open_telemetry(verb: str, attributes: dict[str, object]) -> Iterator[None]:
-    trace = sys.modules.get("opentelemetry.trace")
-    if trace is None:
+    if not is_tracing():
         yield
         return
+    trace = sys.modules["opentelemetry.trace"]
     named = {
         f"omnigraph.{key}": value if isinstance(value, int | float) else str(value) for key, value in attributes.items()
     }
@@ -68,7 +80,7 @@ def logged(verb: str) -> Callable[[Callable[Concatenate[G, P], R]], Callable[Con
     def decorate(method: Callable[Concatenate[G, P], R]) -> Callable[Concatenate[G, P], R]:
         @functools.wraps(method)
         def run(self: G, /, *args: P.args, **kwargs: P.kwargs) -> R:
-            if not logger.isEnabledFor(logging.INFO) and "opentelemetry.trace" not in sys.modules:
+            if not logger.isEnabledFor(logging.INFO) and not is_tracing():
                 return method(self, *args, **kwargs)
             facts: dict[str, object] = {key: kwargs[key] for key in ("branch", "name", "actor") if key in kwargs}
             with span(verb, graph=self.uri, **facts):

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import heapq
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import Flag, auto
 
 from omnigraph.core.commit import GraphCommit
@@ -88,3 +88,8 @@ def first_parents(commits: Iterable[GraphCommit], head: str) -> Iterator[GraphCo
         if commit.id == wanted:
             yield commit
             wanted = commit.parents[0] if commit.parents else None
+
+
+def shown_commit(commit: GraphCommit) -> GraphCommit:
+    """A commit without the facts that tell of hidden entities: the tables that it changed, and its texts."""
+    return replace(commit, tables=(), files=(), message=None, provenance={}, idempotency_key=None)

@@ -9,6 +9,7 @@ from starlette.requests import Request
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from omnigraph.core.ports import IdSource
+from omnigraph.engine.telemetry import is_tracing
 from omnigraph.server.access.admission import Admission
 from omnigraph.server.agents import ROUTE, AgentTools, graph_of
 from omnigraph.server.http.answers import CLIENT_GONE, log_failure, reply_to
@@ -20,7 +21,7 @@ from omnigraph.server.operations.access_log import Entry, NumberedIds
 from omnigraph.server.operations.latencies import Latencies
 from omnigraph.server.operations.metrics import Metrics
 from omnigraph.server.operations.routes import operating_routes
-from omnigraph.server.operations.tracing import is_tracing, request_span
+from omnigraph.server.operations.tracing import request_span
 from omnigraph.server.passage import Passage
 from omnigraph.server.routes.rows import Route
 from omnigraph.server.runners import InThreads, Runner

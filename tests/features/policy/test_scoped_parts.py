@@ -137,9 +137,7 @@ def test_the_history_of_an_entity_begins_where_it_became_visible(ann: Graph, pla
     aged = plain.mutate('query q() { update Person set {age: 52, salary: 1} where name = "cleo" }').commit
     assert shown is not None
     assert aged is not None
-    history = property_history(
-        ann.snapshot(), "node", "Person", "cleo", ann.commits(), lambda commit_id: ann.snapshot(at=commit_id)
-    )
+    history = property_history(ann.snapshot(), "node", "Person", "cleo", lambda commit_id: ann.snapshot(at=commit_id))
     assert history.is_complete
     assert history.created is not None
     assert history.created.id == shown.id

@@ -1,5 +1,7 @@
 """Browsing over HTTP: the catalog, entities with their history, pages, neighbours, samples, and entities of rows."""
 
+import asyncio
+import threading
 from typing import Any
 
 import httpx2
@@ -7,7 +9,9 @@ import pytest
 
 from omnigraph import Action, Actor, Graph
 from omnigraph.core.actors import Need
+from omnigraph.engine.explore.entity_history import EntityHistory, entity_history
 from omnigraph.server.access.states import State
+from omnigraph.server.handlers.explore import entities
 from tests.features.server.live import BASE, running, serving_of
 from tests.features.server.test_matrix import Rules
 
@@ -319,6 +323,19 @@ class TestHistory:
         assert (len(first["commits"]), first["complete"]) == (1, False)
         assert client.get(f"{BASE}/entities/node/Person/nope/history").status_code == 404
         assert client.get(f"{BASE}/entities/thing/Person/bo/history").status_code == 400
+
+    def test_the_event_loop_never_reads_a_history(self, client: httpx2.Client, monkeypatch: pytest.MonkeyPatch) -> None:
+        threads: list[str] = []
+
+        def noting(*given: Any) -> EntityHistory:
+            with pytest.raises(RuntimeError, match="no running event loop"):
+                asyncio.get_running_loop()
+            threads.append(threading.current_thread().name)
+            return entity_history(*given)
+
+        monkeypatch.setattr(entities, "entity_history", noting)
+        assert client.get(f"{BASE}/entities/node/Person/bo/history").status_code == 200
+        assert len(threads) == 1
 
 
 class TestSample:

@@ -153,7 +153,7 @@ def test_an_internal_error_has_its_request_id_in_the_body_and_in_the_log(
     assert f"request {body['problem']['request_id']} failed: ZeroDivisionError" in caplog.text
 
 
-def test_a_request_is_a_span_around_the_spans_of_the_graph(live: Live) -> None:
+def test_a_request_is_a_span_around_the_spans_of_the_graph(live: Live, monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip("opentelemetry.sdk")
     from opentelemetry import trace
     from opentelemetry.sdk.trace import TracerProvider
@@ -163,15 +163,13 @@ def test_a_request_is_a_span_around_the_spans_of_the_graph(live: Live) -> None:
     exporter = InMemorySpanExporter()
     provider = TracerProvider()
     provider.add_span_processor(SimpleSpanProcessor(exporter))
-    known = trace.get_tracer
-    trace.get_tracer = provider.get_tracer  # type: ignore[assignment] # the process has no provider of its own
-    try:
-        with live.client("t") as client:
-            caller = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
-            client.post(f"{BASE}/query", json={"query": READ_ALL}, headers={"traceparent": caller})
-            settle(client)
-    finally:
-        trace.get_tracer = known
+    # The process has no provider of its own.
+    monkeypatch.setattr(trace, "get_tracer", provider.get_tracer)
+    monkeypatch.setattr(trace, "get_tracer_provider", lambda: provider)
+    with live.client("t") as client:
+        caller = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
+        client.post(f"{BASE}/query", json={"query": READ_ALL}, headers={"traceparent": caller})
+        settle(client)
     spans = {span.name: span for span in reversed(exporter.get_finished_spans())}
     request, query = spans["omnigraph.http"], spans["omnigraph.query"]
     assert format(request.context.trace_id, "032x") == "0af7651916cd43dd8448eb211c80319c"

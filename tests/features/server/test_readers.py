@@ -230,6 +230,21 @@ def test_a_query_that_takes_too_long_is_refused_and_a_reader_that_is_stuck_is_ki
     until(lambda: reader_pids(live) not in ([], [pid]))
 
 
+def test_a_read_that_waits_too_long_for_busy_readers_is_told_to_come_again(
+    live: Live, client: httpx2.Client, graph: Graph, runner: InProcesses
+) -> None:
+    [reader] = runner.pool._readers
+    held, reader.free = reader.free, type(reader.free)()
+    try:
+        with serving(live, serving_of(graph, query_seconds=0.1)):
+            response = client.post(f"{BASE}/query", json={"query": READ_ALL})
+    finally:
+        reader.free = held
+    assert (response.status_code, response.headers["retry-after"]) == (429, "1")
+    assert response.json()["problem"]["retryable"] is True
+    assert client.post(f"{BASE}/query", json={"query": READ_ALL}).status_code == 200
+
+
 def test_a_reader_above_its_memory_limit_is_replaced_without_an_error(live: Live, client: httpx2.Client) -> None:
     pool = live.app.runner.pool  # type: ignore[attr-defined]
     before, pool._memory_max = pool._memory_max, 1

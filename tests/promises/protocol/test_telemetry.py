@@ -58,3 +58,14 @@ def test_a_program_that_does_not_trace_loads_nothing_for_it(tmp_path: Path) -> N
         f"graph.query({COUNT!r}); assert 'opentelemetry' not in sys.modules"
     )
     subprocess.run([sys.executable, "-c", program], check=True)
+
+
+def test_a_program_that_only_loads_the_interface_makes_no_spans(tmp_path: Path) -> None:
+    program = (
+        "import opentelemetry.trace as trace, omnigraph\n"
+        "def refuse(*given, **named): raise AssertionError('a span without a provider')\n"
+        "trace.ProxyTracer.start_as_current_span = trace.NoOpTracer.start_as_current_span = refuse\n"
+        f"graph = omnigraph.create({str(tmp_path / 'graph')!r}, {SCHEMA!r})\n"
+        f"graph.query({COUNT!r})\n"
+    )
+    subprocess.run([sys.executable, "-c", program], check=True)

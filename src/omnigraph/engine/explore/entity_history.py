@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from omnigraph.core.commit import GraphCommit
+from omnigraph.engine.explore.earlier_versions import At, earlier_versions
 from omnigraph.engine.explore.entity import find_type, missing_entity, plain_row
-from omnigraph.engine.explore.property_history import commits_of_table, earlier_row
 from omnigraph.engine.snapshot import Snapshot
-from omnigraph.errors import HistoryCleaned, PolicyDenied
 from omnigraph.history.changes import Op
 
 
@@ -31,37 +30,24 @@ class EntityHistory:
     is_complete: bool
 
 
-def entity_history(
-    snapshot: Snapshot,
-    kind: str,
-    type_name: str,
-    entity_id: str,
-    commits: Iterator[GraphCommit],
-    at: Callable[[str], Snapshot],
-    limit: int,
-) -> EntityHistory:
+def entity_history(snapshot: Snapshot, kind: str, type_name: str, entity_id: str, at: At, limit: int) -> EntityHistory:
     """Walk back from a snapshot, along first parents: a merge is one step. Blobs are left out."""
     entity = find_type(snapshot, kind, type_name)
-    after = plain_row(snapshot, entity, entity_id)
+    after: Mapping[str, Any] | None = plain_row(snapshot, entity, entity_id)
     if after is None:
         raise missing_entity(entity.name, entity_id)
     names = [name for name in snapshot.column_order(entity) if name in after and name != "id"]
-    location = snapshot.manifest.tables[entity.table_key].location
     steps: list[EntityStep] = []
-    for commit in commits_of_table(commits, snapshot, location):
-        try:
-            before = None if not commit.parents else earlier_row(at(commit.parents[0]), location, entity_id)
-        except (HistoryCleaned, PolicyDenied):
-            break
-        if before is None:
-            steps.append(EntityStep(commit, Op.INSERT, tuple(_values(names, {}, after))))
+    for earlier in earlier_versions(snapshot, entity, entity_id, at):
+        if earlier.before is None:
+            steps.append(EntityStep(earlier.commit, Op.INSERT, tuple(_values(names, {}, after))))
             return EntityHistory(tuple(steps), is_complete=True)
-        values = tuple(_values(names, before, after))
+        values = tuple(_values(names, earlier.before, after))
         if values:
-            steps.append(EntityStep(commit, Op.UPDATE, values))
+            steps.append(EntityStep(earlier.commit, Op.UPDATE, values))
         if len(steps) == limit:
             break
-        after = before
+        after = earlier.before
     return EntityHistory(tuple(steps), is_complete=False)
 
 

@@ -15,11 +15,12 @@ from omnigraph.core.lru import Lru
 from omnigraph.engine.history.change_rows import ChangeRows
 from omnigraph.engine.history.commits import find_with_state
 from omnigraph.engine.history.diff import changes_lines, changes_table, diff_rows
-from omnigraph.engine.history.visible_changes import scope_digest, shown_commit
+from omnigraph.engine.history.visible_changes import scope_digest
 from omnigraph.engine.permits.permit import ANYONE, Permit
 from omnigraph.engine.snapshot import Snapshot
 from omnigraph.errors import LimitExceeded, UsageError
 from omnigraph.history.changes import Change, ChangeFilter
+from omnigraph.history.commits import shown_commit
 from omnigraph.history.cursors import Position, Scope, read_cursor, write_cursor
 from omnigraph.history.state import ManifestState
 from omnigraph.manifest.reader import Manifests

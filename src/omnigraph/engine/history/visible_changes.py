@@ -14,7 +14,6 @@ import pyarrow.compute as pc
 
 from omnigraph.compare.tables import flat
 from omnigraph.core.actors import Action
-from omnigraph.core.commit import GraphCommit
 from omnigraph.engine.history.change_rows import ChangeRows
 from omnigraph.engine.snapshot import Snapshot
 from omnigraph.exec.visibility.rows import VisibleRows, satisfied
@@ -41,11 +40,6 @@ def scope_digest(*snapshots: Snapshot | None) -> str:
 def restricted(snapshot: Snapshot) -> Snapshot:
     """The part of a snapshot that its actor may see; the same if that is all of it."""
     return snapshot.inside(scope_of(snapshot))
-
-
-def shown_commit(commit: GraphCommit) -> GraphCommit:
-    """A commit without the facts that tell of hidden entities: the tables that it changed, and its texts."""
-    return replace(commit, tables=(), files=(), message=None, provenance={}, idempotency_key=None)
 
 
 def visible_changes(rows: ChangeRows, before: Snapshot | None, after: Snapshot, catalog: Catalog) -> ChangeRows | None:

@@ -101,4 +101,4 @@ def picture(call: Call, _: None) -> Reply:
 
 
 PICTURE = Road(Gate(needs, is_blocking=names_commit), picture, check=check)
-SHOW = Road(Gate(needs, is_blocking=names_commit), show, check=check)
+SHOW = Road(Gate(needs, is_blocking=names_commit), show, check=check, in_reader=True)

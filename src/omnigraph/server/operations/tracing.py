@@ -1,17 +1,11 @@
-"""Spans of requests where the application has loaded OpenTelemetry; a server that has not pays nothing."""
+"""Spans of requests, for a server whose process traces."""
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 
 Describe = Callable[[Mapping[str, str | int]], None]
-
-
-def is_tracing() -> bool:
-    """True if the application has loaded OpenTelemetry."""
-    return "opentelemetry.trace" in sys.modules
 
 
 @contextmanager

@@ -10,6 +10,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final
 
+from omnigraph.server.access.admission import busy
 from omnigraph.server.http.refusals import Refusal
 from omnigraph.server.readers.memory import READER_BYTES_MAX, reader_environment
 from omnigraph.server.readers.process import LOST, Connection, ReaderProcess
@@ -57,7 +58,7 @@ class Pool:
             self._keepers = [asyncio.create_task(self._keep()) for _ in range(self._count)]
 
     async def take(self, seconds: float) -> Channel:
-        """A free channel; raises Refusal 503 if none becomes free in time."""
+        """A free channel; raises Refusal 429 if all readers stay busy for the time, and 503 if no reader runs."""
         self.start()
         usable = [reader for reader in self._readers if reader.free and not reader.is_retired]
         if usable and not self._waiting:
@@ -75,7 +76,9 @@ class Pool:
                 self._waiting.remove(waiting)
         if waiting.done():
             return waiting.result()
-        raise unavailable("no reader became free in time")
+        if self._readers:
+            raise busy(f"no reader became free within {seconds:g} s")
+        raise unavailable("no reader runs")
 
     def give_back(self, channel: Channel, resident_bytes: int = 0) -> None:
         """Return a channel whose work is done."""

@@ -108,6 +108,16 @@ def _add(pieces: list[Piece], fragment: TableFragment, offsets: Rows) -> None:
         pieces.append(Piece(fragment.number, offsets))
 
 
+def is_live(fragment: TableFragment, offset: int) -> bool:
+    """True if the row at an offset of a fragment is not deleted."""
+    return not np.isin(offset, fragment.dead())
+
+
+def row_piece(fragment: TableFragment, offset: int) -> Piece:
+    """One row of a fragment."""
+    return Piece(fragment.number, np.array([offset], np.int64))
+
+
 def pieces_with(store: Store, pin: TablePin, column: str, values: Sequence[str]) -> list[Piece]:
     """The rows whose text column holds one of the values. Reads that column only."""
     if not values or not pin.rows:
