@@ -83,7 +83,7 @@ class Warm:
     def start_reading(self) -> subprocess.Popen[bytes]:
         """A command that reads standard input and has begun to; its input stays open."""
         started = subprocess.Popen(
-            self.command("query", "--store", "graph", "--query", "-"),
+            self.command("query", "--store", "graph", "--query", "/dev/stdin"),
             env=self.environment,
             cwd=self.home,
             stdin=subprocess.PIPE,
@@ -103,7 +103,7 @@ class Warm:
 def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
     found = tmp_path_factory.mktemp("warm")
     graph = omnigraph.create(found / "graph", SCHEMA)
-    graph.mutate("query add() { insert Person { key: 'ann' } }")
+    graph.mutate('query add() { insert Person { key: "ann" } }')
     return found
 
 
@@ -135,7 +135,7 @@ def test_the_environment_the_directory_and_the_input_of_the_caller_are_used(warm
     omnigraph.create(tmp_path / "other", SCHEMA)
     by_variable = warm.run("query", "-e", PEOPLE, "--json", OMNIGRAPH_STORE=str(warm.home / "graph"))
     by_directory = warm.run("query", "--store", "other", "-e", PEOPLE, "--json", cwd=tmp_path)
-    by_input = warm.run("query", "--store", "graph", "--query", "-", "--json", stdin=PEOPLE)
+    by_input = warm.run("query", "--store", "graph", "--query", "/dev/stdin", "--json", stdin=PEOPLE)
     assert (by_variable[0], by_directory[0], by_input[0]) == (0, 0, 0)
     assert by_variable[1] == by_input[1]
     assert "ann" in by_variable[1]
@@ -143,7 +143,7 @@ def test_the_environment_the_directory_and_the_input_of_the_caller_are_used(warm
 
 
 def test_a_write_is_committed_and_later_commands_see_it(warm: Warm) -> None:
-    status, _, errors = warm.run("mutate", "--store", "graph", "-e", "query add() { insert Person { key: 'bob' } }")
+    status, _, errors = warm.run("mutate", "--store", "graph", "-e", 'query add() { insert Person { key: "bob" } }')
     assert status == 0, errors
     assert "bob" in warm.run("query", "--store", "graph", "-e", PEOPLE)[1]
 

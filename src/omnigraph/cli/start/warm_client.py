@@ -38,6 +38,10 @@ START_SECONDS: Final = 60.0
 ANSWER_SECONDS: Final = 2.0
 """Longest wait for the warm process to accept a command."""
 LOST: Final = 1
+ENDED_EARLY: Final = b"""\
+error: the warm process ended while it ran this command
+  hint: a write may have been committed: see `omnigraph commit list`
+"""
 
 
 def run_warm(argv: list[str]) -> int | None:
@@ -71,12 +75,9 @@ def _is_possible(argv: list[str]) -> bool:
     # The rights of a program that runs as another user than its caller are not those of the warm process.
     if os.getuid() != os.geteuid() or os.getgid() != os.getegid():
         return False
-    if (
-        len(argv) < 2
-        or argv[1] in COLD
-        or argv[1].startswith("-")
-        or any(name in os.environ for name in SINGLE_THREADED)
-    ):
+    if any(name in os.environ for name in SINGLE_THREADED):
+        return False
+    if len(argv) < 2 or argv[1] in COLD or argv[1].startswith("-"):
         return False
     try:
         for file in range(3):
@@ -133,7 +134,7 @@ def _outcome(channel: socket.socket) -> int:
         os.write(
             2, b"error: the warm process ended while it ran this command\n  hint: a write may have been committed: "
         )
-        os.write(2, b"see `omnigraph commit list`\n")
+        os.write(2, ENDED_EARLY)
         return LOST
     status = int.from_bytes(answer[len(ENDED) :], "big")
     if os.WIFSIGNALED(status):

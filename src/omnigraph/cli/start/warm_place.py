@@ -74,7 +74,7 @@ def read_request(sent: bytes) -> Request:
     identity, umask, count, *rest = sent.split(b"\0")
     ignored, (arguments, *rest) = rest[: int(count)], rest[int(count) :]
     argv, pairs = rest[: int(arguments)], rest[int(arguments) :]
-    found = dict((name, value) for name, _, value in (pair.partition(b"=") for pair in pairs))
+    found = {name: value for name, _, value in (pair.partition(b"=") for pair in pairs)}
     return Request(identity, int(umask), tuple(int(number) for number in ignored), tuple(argv), found)
 
 
