@@ -22,11 +22,14 @@ from benchmarks.engine_data import SIZES, Data, ensure
 from benchmarks.engine_measure import Cost, Effort, Measured, measure
 from benchmarks.engine_queries import QUESTIONS
 from benchmarks.engine_systems import Ladybug, Omnigraph, System, installed
+from benchmarks.engine_wide import WIDE
 
-FIRSTS = ("start", "first_open", "first_ever", "insert")
+FIRSTS = ("start", "command", "first_open", "first_ever", "insert")
 """Measurements other than questions."""
 
 LOADED = "loaded.json"
+
+ALL = (*QUESTIONS, *WIDE)
 
 
 def load(data: Data, systems: list[System], directory: Path, reload: list[str]) -> dict[str, Path]:
@@ -59,7 +62,7 @@ def graph_results(
         return not only or name in only
 
     found: list[Measured] = []
-    for question in QUESTIONS:
+    for question in ALL:
         if wanted(question.name) and data.size.name in question.graphs:
             found += _shown(measure(data.size.name, question, systems, data.choices, effort))
     [ours] = [system for system in systems if isinstance(system, Omnigraph)]
@@ -68,6 +71,7 @@ def graph_results(
         "insert": lambda: engine_firsts.after_insert(data, ours, rare),
         "start": lambda: engine_firsts.start(data, places, rare),
     }
+    firsts["command"] = lambda: engine_firsts.command(data, places, rare)
     firsts["first_open"] = lambda: engine_firsts.new_process(data, places, rare)
     firsts["first_ever"] = lambda: engine_firsts.no_topology(data, places, 1 if data.size.name == "large" else 3)
     for system in systems:
@@ -115,7 +119,7 @@ def table(lines: list[Measured]) -> str:
 def arguments(given: list[str] | None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--graph", choices=[*SIZES, "both"], default="small", help="both is small and large")
-    names = [question.name for question in QUESTIONS] + list(FIRSTS)
+    names = [question.name for question in ALL] + list(FIRSTS)
     parser.add_argument("--only", nargs="+", choices=names, default=[], metavar="NAME", help=", ".join(names))
     parser.add_argument("--without", nargs="+", default=[], metavar="SYSTEM", help="systems to leave out")
     parser.add_argument("--keep", type=Path, metavar="DIR", help="keep data and databases here for the next run")

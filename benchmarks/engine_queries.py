@@ -75,7 +75,7 @@ def _reach(hops: int) -> Question:
     return Question(
         f"reach{hops}",
         f"reach within {hops} hops of one person",
-        {"ladybug": 0.2},
+        {"ladybug": 0.5},
         {
             "omnigraph": "query q($key: String) { match { $p: Person { key: $key }  "
             f"$p follows{{1,{hops}}} $f }} return {{ count($f) as n }} }}",
@@ -121,11 +121,12 @@ QUESTIONS = (
     Question(
         "point",
         "point lookup by key, warm",
-        {"lance": 1.5},
+        {"lance": 1.5, "ladybug": 1.0},
         {
             "omnigraph": "query q($key: String) { match { $p: Person { key: $key } } "
             "return { $p.key, $p.name, $p.age, $p.city } }",
             "lance": "key = '{key}' | key, name, age, city",
+            "ladybug": "MATCH (p:Person {key: $key}) RETURN p.key, p.name, p.age, p.city",
         },
         _lookups,
     ),
@@ -188,7 +189,7 @@ QUESTIONS = (
     Question(
         "no_outgoing",
         "persons without outgoing edges",
-        {"ladybug": 1.0},
+        {"ladybug": 0.1},
         {
             "omnigraph": "query q() { match { $p: Person  not { $p follows $_ } } return { count($p) as n } }",
             "ladybug": "MATCH (p:Person) WHERE NOT EXISTS { MATCH (p)-[:Follows]->(:Person) } RETURN count(p)",

@@ -87,7 +87,9 @@ class Omnigraph(System):
         print(f"optimized in {timed(self.graph.optimize):.1f} s", file=sys.stderr, flush=True)
 
     def ask(self, text: str, parameters: Parameters, branch: str | None = None) -> pa.Table:
-        result = self.graph.query(text, parameters, branch=branch, timeout=LIMIT_SECONDS, memory_limit=LIMIT_BYTES)
+        # Questions share parameters, and a query refuses those that it does not declare.
+        declared = {name: value for name, value in parameters.items() if f"${name}:" in text}
+        result = self.graph.query(text, declared, branch=branch, timeout=LIMIT_SECONDS, memory_limit=LIMIT_BYTES)
         return result.to_arrow()
 
     def rows(self, answer: pa.Table) -> Rows:

@@ -3,8 +3,11 @@
 import subprocess
 import sys
 from importlib.metadata import version
+from pathlib import Path
 
 import pytest
+
+import omnigraph
 
 HEAVY = (
     "boto3",
@@ -48,3 +51,72 @@ def test_version_names_the_installed_version() -> None:
     program = f"import sys\n{VERSION}"
     run = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
     assert version("omnigraph") in run.stdout
+
+
+SCHEMA = "node Person {\n    key: String @key\n}\n"
+QUERY = "query people() { match { $p: Person } return { $p.key } }"
+
+NOT_FOR_A_QUERY = (
+    "boto3",
+    "cedarpy",
+    "deltalake",
+    "duckdb",
+    "httpx2",
+    "igraph",
+    "langchain_core",
+    "networkx",
+    "pandas",
+    "polars",
+    "pydantic",
+    "pyiceberg",
+    "pyspark",
+    "scipy",
+    "starlette",
+    "torch",
+    "yaml",
+)
+OWN_MODULES_MAX = 445
+"""Our modules that a query on the command line imports. Lower it when the number falls."""
+
+
+def test_a_query_on_the_command_line_imports_nothing_of_the_extras(tmp_path: Path) -> None:
+    omnigraph.create(tmp_path / "graph", SCHEMA)
+    program = (
+        "import sys\n"
+        "from omnigraph.cli.start.without_pandas import refuse_pandas\n"
+        "from omnigraph.cli.main import main\n"
+        "refuse_pandas()\n"
+        f"sys.argv = ['omnigraph', 'query', '--store', {str(tmp_path / 'graph')!r}, '-e', {QUERY!r}]\n"
+        "assert main() == 0\n"
+        f"print(*[name for name in {NOT_FOR_A_QUERY!r} if name in sys.modules], file=sys.stderr)\n"
+        "print(len([name for name in sys.modules if name.startswith('omnigraph')]), file=sys.stderr)\n"
+    )
+    run = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
+    assert run.returncode == 0, run.stderr
+    loaded, count = run.stderr.splitlines()
+    assert loaded == ""
+    assert int(count) <= OWN_MODULES_MAX
+
+
+def test_the_script_ends_with_the_code_and_the_output_of_its_command() -> None:
+    program = "import sys\nfrom omnigraph.cli.main import program\nsys.argv[0] = 'omnigraph'\nprogram()"
+    good, bad = (
+        subprocess.run([sys.executable, "-c", program, word], capture_output=True, text=True, check=False)
+        for word in ("version", "nonsense")
+    )
+    assert (good.returncode, bad.returncode) == (0, 2)
+    assert good.stdout.startswith("omnigraph ")
+    assert bad.stderr.startswith("error: ")
+
+
+def test_pandas_is_refused_but_seen_until_spark_needs_it() -> None:
+    program = (
+        "import importlib.util\n"
+        "from omnigraph.cli.start.without_pandas import refuse_pandas\n"
+        "refuse_pandas()\n"
+        "assert importlib.util.find_spec('pandas') is not None\n"
+        "try:\n    import pandas\n    raise SystemExit('imported')\nexcept ModuleNotFoundError:\n    pass\n"
+        "import pyspark\nimport pandas\nassert pandas.DataFrame"
+    )
+    run = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
+    assert run.returncode == 0, run.stderr

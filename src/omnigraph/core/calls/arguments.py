@@ -74,12 +74,27 @@ def checked_methods(shown: str) -> Callable[[type[T]], type[T]]:
     return decorate
 
 
+_READ: Final = frozenset({"_signature", "_wanted", "_several", "_is_plain", "_in_order", "_names", "_required"})
+
+
 class Arguments:
-    """The arguments that one function takes."""
+    """The arguments that one function takes, read from its signature when the first of them are bound."""
 
     def __init__(self, function: Callable[..., object], shown: str, signature: inspect.Signature | None = None) -> None:
+        self._function = function
         self._name = shown
-        self._signature = signature or inspect.signature(function)
+        self._given_signature = signature
+
+    def __getattr__(self, name: str) -> Any:
+        # Reached once, before the first call has read the signature: a process calls few of a hundred public methods,
+        # and reading all signatures took a tenth of its start.
+        if name not in _READ:
+            raise AttributeError(name)
+        self._read()
+        return self.__dict__[name]
+
+    def _read(self) -> None:
+        self._signature = self._given_signature or inspect.signature(self._function)
         parameters = self._signature.parameters.values()
         self._wanted = {item.name: wanted for item in parameters if (wanted := _wanted(item)) is not None}
         self._several = next((p.name for p in parameters if p.kind is inspect.Parameter.VAR_POSITIONAL), None)
