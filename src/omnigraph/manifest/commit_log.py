@@ -23,7 +23,7 @@ from omnigraph.history.state import COMMIT_LOG_KEY, COMMIT_LOG_LOCATION, Manifes
 from omnigraph.storage.stage import staging
 from omnigraph.storage.stage.fold import fold_in_order
 from omnigraph.storage.tables.filters import AllOf, Comparison
-from omnigraph.storage.tables.scan import scan
+from omnigraph.storage.tables.scan import fragment_rows, scan
 from omnigraph.storage.tables.store import Store
 
 _SCHEMA = pa.schema(
@@ -39,6 +39,8 @@ _SCHEMA = pa.schema(
 
 
 _CHECKSUM_KEY = ',"checksum":'
+_FIRST_GROUP_ROWS = 256
+"""Commits that a reader of the log takes first."""
 _AFTER_IDS = "~"
 """A character that sorts after every character of an id."""
 
@@ -128,12 +130,36 @@ def newest_first(store: Store, state: ManifestState) -> Iterator[GraphCommit]:
 
 
 def spilled(store: Store, log: TablePin) -> Iterator[GraphCommit]:
-    """The commits of a version of the log, newest first."""
-    if log.rows:
-        bodies = [body for batch in scan(store, log, ["body"]) for body in batch.column("body").to_pylist()]
-        if len(bodies) != log.rows:
-            raise _damaged(f"it has {len(bodies)} rows, not {log.rows}")
+    """The commits of a version of the log, newest first. It is read as far as it is iterated."""
+    if not log.rows:
+        return
+    found = fragment_rows(store, log)
+    if (rows := sum(count for _, count in found)) != log.rows:
+        raise _damaged(f"it has {rows} rows, not {log.rows}")
+    for group, expected in _newest_groups(found):
+        batches = scan(store, log, ["body"], fragments=group)
+        bodies = [body for batch in batches for body in batch.column("body").to_pylist()]
+        if len(bodies) != expected:
+            raise _damaged(f"{len(bodies)} rows were read instead of {expected}")
         yield from (_commit(body) for body in reversed(bodies))
+
+
+def _newest_groups(fragments: list[tuple[int, int]]) -> Iterator[tuple[list[int], int]]:
+    """Fragments in groups, the newest group first, with their rows.
+
+    Most readers want commits near the head, so the first group is small. Each one is at least as large as all before
+    it together, so that a reader of the whole log makes few requests.
+    """
+    group: list[int] = []
+    held, read = 0, _FIRST_GROUP_ROWS
+    for number, rows in reversed(fragments):
+        group.insert(0, number)
+        held += rows
+        if held >= read:
+            yield group, held
+            group, held, read = [], 0, read + held
+    if group:
+        yield group, held
 
 
 def find_commit(store: Store, state: ManifestState, commit_id: str) -> GraphCommit | None:
@@ -181,12 +207,12 @@ def commits_since(store: Store, current: ManifestState, base_head: str) -> list[
 
 
 class Lineage:
-    """The commits of some states by id. A log is read only when a spilled commit is looked up."""
+    """The commits of some states by id. A log is read as far back as the spilled commits that are looked up."""
 
     def __init__(self, store: Store, *states: ManifestState) -> None:
-        self._store = store
         self._known = {commit.id: commit for state in states for commit in state.commits}
-        self._logs = {state.log.lance_version: state for state in states if state.log is not None}
+        logs = {state.log.lance_version: state.log for state in states if state.log is not None}
+        self._unread = [spilled(store, log) for log in logs.values()]
 
     def __call__(self, commit_id: str) -> GraphCommit:
         found = self.find(commit_id)
@@ -196,7 +222,10 @@ class Lineage:
 
     def find(self, commit_id: str) -> GraphCommit | None:
         """The commit, or None if no log has it."""
-        while commit_id not in self._known and self._logs:
-            _, state = self._logs.popitem()
-            self._known |= {commit.id: commit for commit in newest_first(self._store, state)}
+        while commit_id not in self._known and self._unread:
+            commit = next(self._unread[-1], None)
+            if commit is None:
+                self._unread.pop()
+            else:
+                self._known[commit.id] = commit
         return self._known.get(commit_id)
