@@ -146,7 +146,8 @@ class VerbRoad:
 
     def finish(self, run: str, take: str | None) -> str:
         branch = f"{VERB_BRANCHES}{run}"
-        merged = self._merge(run) if take is None else self._settle(run, take)
+        # Most tasks contradict nothing, and a preview would only make them lose more races.
+        merged = self._merge(run) or (take is not None and self._settle(run, take))
         if merged:
             self._graph.delete_branch(branch)
         return "merged" if merged else "conflicts"
