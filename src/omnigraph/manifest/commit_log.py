@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 import pyarrow as pa
@@ -23,7 +23,9 @@ from omnigraph.history.state import COMMIT_LOG_KEY, COMMIT_LOG_LOCATION, Manifes
 from omnigraph.storage.stage import staging
 from omnigraph.storage.stage.fold import fold_in_order
 from omnigraph.storage.tables.filters import AllOf, Comparison
-from omnigraph.storage.tables.scan import fragment_rows, scan
+from omnigraph.storage.tables.lance_table import open_table
+from omnigraph.storage.tables.port import TableFragment
+from omnigraph.storage.tables.scan import scan
 from omnigraph.storage.tables.store import Store
 
 _SCHEMA = pa.schema(
@@ -133,15 +135,41 @@ def spilled(store: Store, log: TablePin) -> Iterator[GraphCommit]:
     """The commits of a version of the log, newest first. It is read as far as it is iterated."""
     if not log.rows:
         return
-    found = fragment_rows(store, log)
-    if (rows := sum(count for _, count in found)) != log.rows:
+    for group, rows in _newest_groups([(item.number, item.rows) for item in _fragments(store, log)]):
+        yield from _read(store, log, group, rows)
+
+
+class DistinctLogs:
+    """Logs of several branches. Branches share most fragments of their logs, and each is read once."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+        self._read: set[str] = set()
+
+    def commits(self, log: TablePin) -> Iterator[GraphCommit]:
+        """The commits of a version of the log, without those of fragments that were read before."""
+        unread = [item for item in _fragments(self._store, log) if item.data not in self._read] if log.rows else []
+        for item in reversed(unread):
+            found = list(_read(self._store, log, [item.number], item.rows))
+            # A damaged fragment is read again, and reported, for each log that has it.
+            self._read.add(item.data)
+            yield from found
+
+
+def _fragments(store: Store, log: TablePin) -> Sequence[TableFragment]:
+    found = open_table(store, log).fragments()
+    if (rows := sum(item.rows for item in found)) != log.rows:
         raise _damaged(f"it has {rows} rows, not {log.rows}")
-    for group, expected in _newest_groups(found):
-        batches = scan(store, log, ["body"], fragments=group)
-        bodies = [body for batch in batches for body in batch.column("body").to_pylist()]
-        if len(bodies) != expected:
-            raise _damaged(f"{len(bodies)} rows were read instead of {expected}")
-        yield from (_commit(body) for body in reversed(bodies))
+    return found
+
+
+def _read(store: Store, log: TablePin, fragments: list[int], rows: int) -> Iterator[GraphCommit]:
+    """The commits of some fragments, newest first."""
+    batches = scan(store, log, ["body"], fragments=fragments)
+    bodies = [body for batch in batches for body in batch.column("body").to_pylist()]
+    if len(bodies) != rows:
+        raise _damaged(f"{len(bodies)} rows were read instead of {rows}")
+    return (_commit(body) for body in reversed(bodies))
 
 
 def _newest_groups(fragments: list[tuple[int, int]]) -> Iterator[tuple[list[int], int]]:

@@ -20,6 +20,20 @@ from omnigraph.history.reverts import reverted_by
 from tests.promises.agents.crew import entries
 from tests.promises.agents.roads import VERB_BRANCHES
 
+SCHEMA = """
+node Counter {
+    name: String @key
+    value: I64
+    last: String?
+    note: String?
+}
+node Trace {
+    name: String @key
+    step: I64
+}
+edge About: Trace -> Counter
+"""
+
 Entity = tuple[str, str]
 """A type and an id; of an edge, its ends."""
 Values = Mapping[str, Any]

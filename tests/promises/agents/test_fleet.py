@@ -23,21 +23,8 @@ pytest.importorskip("mcp")
 
 from tests.promises.agents import crew_process  # they need the extra
 from tests.promises.agents.crew import Orders, work
-from tests.promises.agents.oracle import Verdict, judge
+from tests.promises.agents.oracle import SCHEMA, Verdict, judge
 
-SCHEMA = """
-node Counter {
-    name: String @key
-    value: I64
-    last: String?
-    note: String?
-}
-node Trace {
-    name: String @key
-    step: I64
-}
-edge About: Trace -> Counter
-"""
 SEEN = "query q() { match { $t: Trace } return { $t.name as name } }"
 
 
