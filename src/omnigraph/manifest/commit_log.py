@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 import pyarrow as pa
@@ -23,6 +23,8 @@ from omnigraph.history.state import COMMIT_LOG_KEY, COMMIT_LOG_LOCATION, Manifes
 from omnigraph.storage.stage import staging
 from omnigraph.storage.stage.fold import fold_in_order
 from omnigraph.storage.tables.filters import AllOf, Comparison
+from omnigraph.storage.tables.lance_table import open_table
+from omnigraph.storage.tables.port import TableFragment
 from omnigraph.storage.tables.scan import scan
 from omnigraph.storage.tables.store import Store
 
@@ -39,6 +41,8 @@ _SCHEMA = pa.schema(
 
 
 _CHECKSUM_KEY = ',"checksum":'
+_FIRST_GROUP_ROWS = 256
+"""Commits that a reader of the log takes first."""
 _AFTER_IDS = "~"
 """A character that sorts after every character of an id."""
 
@@ -128,12 +132,62 @@ def newest_first(store: Store, state: ManifestState) -> Iterator[GraphCommit]:
 
 
 def spilled(store: Store, log: TablePin) -> Iterator[GraphCommit]:
-    """The commits of a version of the log, newest first."""
-    if log.rows:
-        bodies = [body for batch in scan(store, log, ["body"]) for body in batch.column("body").to_pylist()]
-        if len(bodies) != log.rows:
-            raise _damaged(f"it has {len(bodies)} rows, not {log.rows}")
-        yield from (_commit(body) for body in reversed(bodies))
+    """The commits of a version of the log, newest first. It is read as far as it is iterated."""
+    if not log.rows:
+        return
+    for group, rows in _newest_groups([(item.number, item.rows) for item in _fragments(store, log)]):
+        yield from _read(store, log, group, rows)
+
+
+class DistinctLogs:
+    """Logs of several branches. Branches share most fragments of their logs, and each is read once."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+        self._read: set[str] = set()
+
+    def commits(self, log: TablePin) -> Iterator[GraphCommit]:
+        """The commits of a version of the log, without those of fragments that were read before."""
+        unread = [item for item in _fragments(self._store, log) if item.data not in self._read] if log.rows else []
+        for item in reversed(unread):
+            found = list(_read(self._store, log, [item.number], item.rows))
+            # A damaged fragment is read again, and reported, for each log that has it.
+            self._read.add(item.data)
+            yield from found
+
+
+def _fragments(store: Store, log: TablePin) -> Sequence[TableFragment]:
+    found = open_table(store, log).fragments()
+    if (rows := sum(item.rows for item in found)) != log.rows:
+        raise _damaged(f"it has {rows} rows, not {log.rows}")
+    return found
+
+
+def _read(store: Store, log: TablePin, fragments: list[int], rows: int) -> Iterator[GraphCommit]:
+    """The commits of some fragments, newest first."""
+    batches = scan(store, log, ["body"], fragments=fragments)
+    bodies = [body for batch in batches for body in batch.column("body").to_pylist()]
+    if len(bodies) != rows:
+        raise _damaged(f"{len(bodies)} rows were read instead of {rows}")
+    return (_commit(body) for body in reversed(bodies))
+
+
+def _newest_groups(fragments: list[tuple[int, int]]) -> Iterator[tuple[list[int], int]]:
+    """Fragments in groups, the newest group first, with their rows.
+
+    Most readers want commits near the head, so the first group is small. Each one is at least as large as all before
+    it together, so that a reader of the whole log makes few requests.
+    """
+    group: list[int] = []
+    held, read = 0, _FIRST_GROUP_ROWS
+    for number, rows in reversed(fragments):
+        group.insert(0, number)
+        held += rows
+        if held >= read:
+            yield group, held
+            group, held, read = [], 0, read + held
+    if group:
+        yield group, held
 
 
 def find_commit(store: Store, state: ManifestState, commit_id: str) -> GraphCommit | None:
@@ -181,12 +235,12 @@ def commits_since(store: Store, current: ManifestState, base_head: str) -> list[
 
 
 class Lineage:
-    """The commits of some states by id. A log is read only when a spilled commit is looked up."""
+    """The commits of some states by id. A log is read as far back as the spilled commits that are looked up."""
 
     def __init__(self, store: Store, *states: ManifestState) -> None:
-        self._store = store
         self._known = {commit.id: commit for state in states for commit in state.commits}
-        self._logs = {state.log.lance_version: state for state in states if state.log is not None}
+        logs = {state.log.lance_version: state.log for state in states if state.log is not None}
+        self._unread = [spilled(store, log) for log in logs.values()]
 
     def __call__(self, commit_id: str) -> GraphCommit:
         found = self.find(commit_id)
@@ -196,7 +250,10 @@ class Lineage:
 
     def find(self, commit_id: str) -> GraphCommit | None:
         """The commit, or None if no log has it."""
-        while commit_id not in self._known and self._logs:
-            _, state = self._logs.popitem()
-            self._known |= {commit.id: commit for commit in newest_first(self._store, state)}
+        while commit_id not in self._known and self._unread:
+            commit = next(self._unread[-1], None)
+            if commit is None:
+                self._unread.pop()
+            else:
+                self._known[commit.id] = commit
         return self._known.get(commit_id)

@@ -7,8 +7,8 @@ import pytest
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    # Marks of the plugins that the suite of LangChain is written for; ours runs without them.
-    for name in ("benchmark", "vcr"):
+    # Marks of the plugins that the suites of LangChain and cognee are written for; ours runs without them.
+    for name in ("asyncio", "benchmark", "vcr"):
         config.addinivalue_line("markers", f"{name}: ignored")
 
 

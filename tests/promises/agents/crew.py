@@ -121,13 +121,16 @@ class Agent:
         """Undo the task that was under way when the last life ended; the number of the next one."""
         began = 0
         open_: dict[str, str] = {}
+        deletes: dict[str, list[str]] = {}
         for entry in self.journal.past:
             match entry["event"]:
                 case "start":
                     began = entry["number"] + 1
                     open_[entry["run"]] = entry["name"]
+                case "write":
+                    deletes.setdefault(entry["run"], []).extend(entry["deletes"])
                 case "finished" if entry["status"] == "merged":
-                    self.merged[entry["run"]] = open_.pop(entry["run"])
+                    self._know_merged(entry["run"], open_.pop(entry["run"]), deletes[entry["run"]])
                 case "undo":
                     open_.pop(entry["run"], None)
                     self.merged.pop(entry["run"], None)
@@ -182,16 +185,19 @@ class Agent:
             self.journal.add("note", run, counter=counter, note=run, before=before["note"])
             self.road.note(run, counter, run)
         old = next(iter(self.merged.values()), None) if kind == "drop" else None
-        self._write(run, [steps[1], links[1]], [] if old is None else [f"{old}.1", f"{old}.2"])
+        drops = [] if old is None else [f"{old}.1", f"{old}.2"]
+        self._write(run, [steps[1], links[1]], drops)
         self.journal.add("finish", run)
         status = self.road.finish(run, take)
         self.journal.add("finished", run, status=status)
         if status == "merged":
-            self.merged[run] = name
-            if old is not None:
-                # Its traces are gone; what else it did can still be undone, but not dropped again.
-                self.merged = {key: value for key, value in self.merged.items() if value != old}
+            self._know_merged(run, name, drops)
         return status
+
+    def _know_merged(self, run: str, name: str, drops: list[str]) -> None:
+        """Note a merged task. A task whose traces it deleted is neither dropped again nor undone."""
+        self.merged = {known: old for known, old in self.merged.items() if f"{old}.1" not in drops}
+        self.merged[run] = name
 
     def _write(self, run: str, upserts: list[Record], deletes: list[str]) -> None:
         self.journal.add("write", run, upserts=upserts, deletes=deletes)

@@ -24,6 +24,8 @@ query one($name: String) {
 """
 NOTE = "query note($name: String, $note: String) { update Counter set { note: $note } where name = $name }"
 TRACES = "query traces($name: String) { match { $t: Trace { name: $name } } return { $t.step as step } }"
+VERB_BRANCHES = "work/"
+"""Prefix of the branches that agents make themselves."""
 ATTEMPTS_MAX = 200
 """Previews of one merge. Each is refused only if another task was merged in between."""
 
@@ -120,14 +122,14 @@ class VerbRoad:
     def start(self) -> str:
         self._number += 1
         run = f"{self._actor}.{self._number}"
-        self._graph.create_branch(f"work/{run}")
+        self._graph.create_branch(f"{VERB_BRANCHES}{run}")
         return run
 
     def read(self, run: str, text: str, name: str) -> list[dict[str, Any]]:
-        return self._graph.query(text, {"name": name}, branch=f"work/{run}").to_dicts()
+        return self._graph.query(text, {"name": name}, branch=f"{VERB_BRANCHES}{run}").to_dicts()
 
     def write(self, run: str, upserts: Sequence[Record], deletes: Sequence[str]) -> None:
-        branch, provenance = f"work/{run}", {"run": run}
+        branch, provenance = f"{VERB_BRANCHES}{run}", {"run": run}
         records = [
             {"edge": item["type"], "from": item["source"], "to": item["target"], "data": {}}
             if "source" in item
@@ -140,18 +142,19 @@ class VerbRoad:
             self._graph.mutate(text, {"name": name}, branch=branch, provenance=provenance)
 
     def note(self, run: str, name: str, note: str) -> None:
-        self._graph.mutate(NOTE, {"name": name, "note": note}, branch=f"work/{run}", provenance={"run": run})
+        self._graph.mutate(NOTE, {"name": name, "note": note}, branch=f"{VERB_BRANCHES}{run}", provenance={"run": run})
 
     def finish(self, run: str, take: str | None) -> str:
-        branch = f"work/{run}"
-        merged = self._merge(run) if take is None else self._settle(run, take)
+        branch = f"{VERB_BRANCHES}{run}"
+        # Most tasks contradict nothing, and a preview would only make them lose more races.
+        merged = self._merge(run) or (take is not None and self._settle(run, take))
         if merged:
             self._graph.delete_branch(branch)
         return "merged" if merged else "conflicts"
 
     def _merge(self, run: str) -> bool:
         try:
-            self._graph.merge(f"work/{run}", provenance={"run": run})
+            self._graph.merge(f"{VERB_BRANCHES}{run}", provenance={"run": run})
         except MergeConflicts:
             return False
         return True
@@ -159,13 +162,13 @@ class VerbRoad:
     def _settle(self, run: str, take: str) -> bool:
         """Merge exactly what a preview showed, with all of its conflicts settled in favour of one side."""
         for _ in range(ATTEMPTS_MAX):
-            preview = self._graph.merge_preview(f"work/{run}")
+            preview = self._graph.merge_preview(f"{VERB_BRANCHES}{run}")
             choices = [
                 {"type": item.type_name(), "id": item.id, "property": item.property, "take": take}
                 for item in preview.conflicts
             ]
             if choices:
-                preview = self._graph.merge_preview(f"work/{run}", resolutions=choices)
+                preview = self._graph.merge_preview(f"{VERB_BRANCHES}{run}", resolutions=choices)
             try:
                 self._graph.merge(preview, provenance={"run": run})
             except (PreconditionFailed, MergeConflicts):
@@ -175,7 +178,7 @@ class VerbRoad:
 
     def undo(self, run: str) -> str:
         try:
-            self._graph.delete_branch(f"work/{run}")
+            self._graph.delete_branch(f"{VERB_BRANCHES}{run}")
         except NotFoundError:
             pass
         else:

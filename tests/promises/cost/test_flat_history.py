@@ -8,6 +8,7 @@ import pytest
 
 import omnigraph
 from omnigraph.core.tuning import Tuning
+from omnigraph.manifest import commit_log
 from tests.promises.cost.counting import PERSON, SCHEMA, Counted, fragments, grow
 from tests.support.faults.s3 import Bucket, Server
 
@@ -116,3 +117,25 @@ def test_the_beginning_of_an_id_is_found_without_reading_the_history(s3_server: 
     many = counted.requests(lambda: counted.open().commit(beginning))
     assert len(many) <= 2 * len(few)
     assert len(counted.requests(lambda: graph.commit("main~1"))) <= len(many)
+
+
+def test_a_merge_reads_the_log_back_to_its_base_only(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    decoded: list[str] = []
+    decode = commit_log._commit
+    monkeypatch.setattr(commit_log, "_commit", lambda body: decoded.append(body) or decode(body))
+    monkeypatch.setattr(commit_log, "_FIRST_GROUP_ROWS", 4)
+    graph = omnigraph.create(tmp_path / "g", SCHEMA, durability="os", tuning=Tuning(recent_commits_max=2))
+    counts = []
+    for length in (20, 60):
+        grow(graph, length, start=100 * length)
+        graph.create_branch("task")
+        graph.mutate(PERSON, {"n": f"mine-{length}"}, branch="task")
+        for number in range(6):
+            graph.mutate(PERSON, {"n": f"other-{length}-{number}"})
+        decoded.clear()
+        graph.merge("task")
+        counts.append(len(decoded))
+        graph.delete_branch("task")
+    assert 0 < counts[1] <= counts[0] + 4
+    assert counts[1] < 30
+    _check_history(graph)

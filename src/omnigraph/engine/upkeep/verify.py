@@ -31,7 +31,7 @@ from omnigraph.history.state import ManifestState, schema_path
 from omnigraph.lake.external.checks import unreadable_files
 from omnigraph.lake.external.table import stored_seal
 from omnigraph.manifest import branches
-from omnigraph.manifest.commit_log import newest_first
+from omnigraph.manifest.commit_log import DistinctLogs
 from omnigraph.manifest.layout import DELETED, WITHDRAWN
 from omnigraph.manifest.reader import Manifests
 from omnigraph.manifest.refs import Damaged
@@ -41,7 +41,7 @@ from omnigraph.storage.files import SegmentFiles, version_files
 from omnigraph.storage.objects.durability import mismatch
 from omnigraph.storage.objects.version_names import FIRST_VERSION, manifest_file
 from omnigraph.storage.publish.published import newest_mark
-from omnigraph.write.upkeep.entity_checks import unsound
+from omnigraph.write.upkeep.entity_checks import entity_checks
 
 Version = tuple[str, int]
 """A table's location and one of its Lance versions."""
@@ -102,12 +102,18 @@ class _Survey:
     record: Record
     commits: dict[str, GraphCommit] = field(default_factory=dict)
     records: dict[str, FileRecord] = field(default_factory=dict)
+    _logs: DistinctLogs = field(init=False)
     _heads: list[ManifestState] = field(default_factory=list)
     _named: set[str] = field(default_factory=set)
     _version_files: dict[tuple[str, int], tuple[FileRecord, ...]] = field(default_factory=dict)
     _by_commit: dict[str, set[str]] = field(default_factory=lambda: defaultdict(set))
     _by_version: dict[str, set[Version]] = field(default_factory=lambda: defaultdict(set))
+    _sealed: dict[Version, set[str]] = field(default_factory=lambda: defaultdict(set))
+    """Commits by the version of an external table that they have."""
     _failures: list[tuple[str, str, set[str], set[Version]]] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        self._logs = DistinctLogs(self.manifests.store)
 
     def add_branches(self) -> list[VerifyProblem]:
         """Take in every branch, and say which cannot be read. Of a branch without a readable head older states do."""
@@ -151,34 +157,42 @@ class _Survey:
     def add_branch(self, head: ManifestState) -> None:
         """Take in a branch: its commits, and the files that they name."""
         self._heads.append(head)
+        for commit in reversed(head.commits):
+            self._add_commit(commit)
+        if head.log is None:
+            return
         try:
-            found = list(newest_first(self.manifests.store, head))
+            for commit in self._logs.commits(head.log):
+                self._add_commit(commit)
         except OmnigraphError as error:
-            self._failures.append((head.log.location if head.log else "", error.message, {head.head}, set()))
-            found = list(head.commits)
-        for commit in found:
-            # A file outlives the commit that made it as long as others need it.
-            self.records.update((record.path, record) for record in commit.files)
-            if commit.id in self.commits or self.record.given_up_since(commit) is not None:
-                continue
-            self.commits[commit.id] = commit
-            place = manifest_file(self.manifests.location(commit.manifest.incarnation), commit.manifest.version)
-            schema = (schema_path(commit.schema_digest), text_path(commit.schema_digest))
-            for path in (place, *schema, *(record.path for record in commit.files)):
-                self._by_commit[path].add(commit.id)
+            self._failures.append((head.log.location, error.message, {head.head}, set()))
+
+    def _add_commit(self, commit: GraphCommit) -> None:
+        # A file outlives the commit that made it as long as others need it.
+        self.records.update((record.path, record) for record in commit.files)
+        if commit.id in self.commits or self.record.given_up_since(commit) is not None:
+            return
+        self.commits[commit.id] = commit
+        place = manifest_file(self.manifests.location(commit.manifest.incarnation), commit.manifest.version)
+        schema = (schema_path(commit.schema_digest), text_path(commit.schema_digest))
+        for path in (place, *schema, *(record.path for record in commit.files)):
+            self._by_commit[path].add(commit.id)
 
     def add_versions(self) -> None:
         """Take in the table versions of the heads, or of every commit."""
         pins: dict[Version, TablePin] = {}
-        for _, state in self._states():
-            pins.update((_version(pin), pin) for pin in _pins(state))
+        for commit, state in self._states():
+            for pin in _pins(state):
+                pins[_version(pin)] = pin
+                if pin.is_external:
+                    self._sealed[_version(pin)].add(commit)
             self._add_previous(state)
         heads = [(head.head, head.incarnation, head.version) for head in self._heads]
         places = [(item.id, item.manifest.incarnation, item.manifest.version) for item in self.commits.values()]
-        for commit, incarnation, number in [*heads, *places] if self.deep else ():
+        for head, incarnation, number in [*heads, *places] if self.deep else ():
             for record in self._files_of(incarnation, number):
                 self.records[record.path] = record
-                self._by_commit[record.path].add(commit)
+                self._by_commit[record.path].add(head)
         segments = SegmentFiles(self.manifests.store)
         for version, pin in pins.items():
             path = manifest_file(*version)
@@ -200,14 +214,9 @@ class _Survey:
 
         The programs that own these tables delete old files, so one that only earlier commits need is a remark.
         """
-        needed: dict[Version, set[str]] = defaultdict(set)
-        for commit, state in self._states():
-            for pin in state.tables.values():
-                if pin.is_external:
-                    needed[_version(pin)].add(commit)
         heads = {_version(pin) for head in self._heads for pin in head.tables.values()}
         found: list[tuple[VerifyProblem, bool]] = []
-        for version, commits in needed.items():
+        for version, commits in self._sealed.items():
             store, pin = self.manifests.store, TablePin("", *version, 0, 0)
             # A seal that cannot be read is found with all other files.
             with suppress(OmnigraphError):
@@ -261,14 +270,15 @@ class _Survey:
         heads: dict[frozenset[Version], list[ManifestState]] = defaultdict(list)
         for head in self._heads:
             heads[frozenset(_version(pin) for pin in head.tables.values())].append(head)
-        for alike in heads.values():
-            commits = tuple(sorted({head.head for head in alike}))
-            try:
-                catalog = self.manifests.catalog(alike[0].schema_digest)
-                for pin, what in unsound(self.manifests.store, catalog, alike[0]):
-                    yield VerifyProblem(pin.location, what, commits)
-            except OmnigraphError as error:
-                yield VerifyProblem("", error.message, commits)
+        with entity_checks(self.manifests.store) as checks:
+            for alike in heads.values():
+                commits = tuple(sorted({head.head for head in alike}))
+                try:
+                    catalog = self.manifests.catalog(alike[0].schema_digest)
+                    for pin, what in checks.unsound(catalog, alike[0]):
+                        yield VerifyProblem(pin.location, what, commits)
+                except OmnigraphError as error:
+                    yield VerifyProblem("", error.message, commits)
 
     def explained(self, wrong: dict[str, str]) -> list[VerifyProblem]:
         """Wrong files with every commit that needs them."""
