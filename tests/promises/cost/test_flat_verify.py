@@ -23,7 +23,7 @@ def _counting(monkeypatch: pytest.MonkeyPatch) -> Counter[str]:
         (EntityChecks, "_repeated", "tables"),
     ):
 
-        def counted(*arguments: Any, _run: Any = getattr(place, name), _what: str = what) -> Any:
+        def counted(*arguments: Any, _run: Any = original, _what: str = what) -> Any:
             counts[_what] += 1
             return _run(*arguments)
 

@@ -15,6 +15,7 @@ from dataclasses import dataclass, field
 
 import pyarrow as pa
 import pyarrow.parquet as pq
+from lance_namespace.errors import LanceNamespaceError
 
 import omnigraph
 from omnigraph.core.ids import encode_ulid
@@ -182,11 +183,15 @@ def _adopt(graph: Graph) -> None:
     """Stage a version of two tables with Lance alone, and commit both."""
     namespace = OmnigraphNamespace(graph)
     person = pa.table({"id": ["dee"], "name": ["dee"], "email": ["dee@x"], "age": pa.array([4], pa.int64())})
-    staged = {
-        "node:Person": stage(namespace, ["main", "Person"], person),
-        "edge:Knows": stage(namespace, ["main", "Knows"], delete="id = 'k1'"),
-    }
-    # Through the graph: the namespace would give errors of the interface instead of ours.
+    try:
+        staged = {
+            "node:Person": stage(namespace, ["main", "Person"], person),
+            "edge:Knows": stage(namespace, ["main", "Knows"], delete="id = 'k1'"),
+        }
+    except LanceNamespaceError as error:
+        # The namespace gives errors of the interface, whose causes are ours.
+        raise error.__cause__ or error from None
+    # Through the graph for the same reason.
     graph.commit_versions(
         {
             key: OfferedVersion(lance_version(operation.create_table_version.manifest_path))

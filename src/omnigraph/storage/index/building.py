@@ -16,7 +16,7 @@ from lance import LanceDataset
 from lance.dataset import Index
 
 from omnigraph.core.tables import FileRecord
-from omnigraph.storage.index.indexes import Coverage, Segment, fragment_rows, segment_of
+from omnigraph.storage.index.indexes import Coverage, Segment, fragment_rows, lance_indexes, segment_of
 from omnigraph.storage.index.kinds import TRAITS, segment_rows_max
 from omnigraph.storage.index.segment_builders import SegmentPlan
 from omnigraph.storage.objects.durability import record_files, sync_directories
@@ -90,7 +90,7 @@ def counting_dead_rows(dataset: LanceDataset, rewritten: Iterable[Any]) -> tuple
     losing = {part.id for part in rewritten if part.num_deletions}
     rows = fragment_rows(dataset)
     counting = {traits.statistics_type for traits in TRAITS.values()}
-    text = [item for item in dataset.describe_indices() if item.index_type in counting] if losing else []
+    text = [item for item in lance_indexes(dataset) if item.index_type in counting] if losing else []
     segments = (segment_of(item, part, rows) for item in text for part in item.segments)
     return tuple(segment for segment in segments if segment.fragments & losing)
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from omnigraph.core.tables import TablePin
-from omnigraph.storage.index.indexes import fragment_rows
+from omnigraph.storage.index.indexes import fragment_rows, lance_indexes
 from omnigraph.storage.objects.failures import translated
 from omnigraph.storage.tables.store import Store
 
@@ -41,7 +41,7 @@ def described_indexes(store: Store, pin: TablePin) -> list[DescribedIndex]:
         dataset = store.open(pin.location, pin.lance_version)
         rows = fragment_rows(dataset)
         found: list[DescribedIndex] = []
-        for item in sorted(dataset.describe_indices(), key=lambda item: str(item.name)):
+        for item in sorted(lance_indexes(dataset), key=lambda item: str(item.name)):
             covered = {number for segment in item.segments for number in segment.fragment_ids}
             created = [segment.created_at for segment in item.segments if segment.created_at is not None]
             found.append(

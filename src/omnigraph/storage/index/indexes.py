@@ -15,6 +15,8 @@ from typing import Any
 from lance import LanceDataset
 from lance.dataset import Index
 
+from omnigraph.storage.objects.failures import translated
+
 
 class IndexKind(Enum):
     """The purpose of an index; the value is Lance's name of its type."""
@@ -74,6 +76,12 @@ class Coverage:
         return tuple(segment for segment in self.segments if not segment.fragments)
 
 
+def lance_indexes(dataset: LanceDataset) -> list[Any]:
+    """The indexes of a version as Lance describes them. The first call reads their section of the manifest."""
+    with translated(f"the indexes of {dataset.uri} cannot be read"):
+        return list(dataset.describe_indices())
+
+
 def fragment_rows(dataset: LanceDataset) -> dict[int, int]:
     """Live rows by fragment, in storage order."""
     return {item.fragment_id: item.metadata.num_rows for item in dataset.get_fragments()}
@@ -83,7 +91,7 @@ def coverage_of(dataset: LanceDataset, specs: Sequence[IndexSpec]) -> list[Cover
     """The coverage of these indexes of a table, existing or not. Reads manifests only."""
     rows = fragment_rows(dataset)
     shortened = {item.fragment_id for item in dataset.get_fragments() if item.metadata.num_deletions}
-    described = {item.name: item for item in dataset.describe_indices()}
+    described = {item.name: item for item in lance_indexes(dataset)}
     return [_coverage(dataset, spec, described.get(index_name(dataset, spec)), rows, shortened) for spec in specs]
 
 
@@ -130,7 +138,7 @@ def segment_ids(dataset: LanceDataset) -> frozenset[str]:
 
 def segment_fragments(dataset: LanceDataset) -> dict[str, frozenset[int]]:
     """The segments of all indexes of a version, and the fragments that each was built from."""
-    return {part.uuid: frozenset(part.fragment_ids) for item in dataset.describe_indices() for part in item.segments}
+    return {part.uuid: frozenset(part.fragment_ids) for item in lance_indexes(dataset) for part in item.segments}
 
 
 def dead_segments(dataset: LanceDataset, specs: Sequence[IndexSpec]) -> list[Segment]:
@@ -145,6 +153,6 @@ def highest_number(dataset: LanceDataset) -> int:
     """
     numbers = [item.fragment_id for item in dataset.get_fragments()]
     numbers += [
-        max(part.fragment_ids) for item in dataset.describe_indices() for part in item.segments if part.fragment_ids
+        max(part.fragment_ids) for item in lance_indexes(dataset) for part in item.segments if part.fragment_ids
     ]
     return max(numbers, default=-1)

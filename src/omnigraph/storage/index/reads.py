@@ -9,7 +9,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from omnigraph.core.tables import TablePin
-from omnigraph.storage.index.indexes import Coverage, IndexKind, IndexSpec, coverage_of
+from omnigraph.storage.index.indexes import Coverage, IndexKind, IndexSpec, coverage_of, lance_indexes
 from omnigraph.storage.index.kinds import TRAITS
 from omnigraph.storage.index.probes import Neighbours, Question, Words
 from omnigraph.storage.index.text_index import analyzed_query
@@ -30,7 +30,7 @@ def known_indexes(store: Store, pin: TablePin) -> Mapping[tuple[str, IndexKind],
     if known is None:
         dataset = store.open(*key)
         specs = [IndexSpec(name, kind) for name in dataset.schema.names for kind in IndexKind]
-        found = coverage_of(dataset, specs) if dataset.describe_indices() else []
+        found = coverage_of(dataset, specs) if lance_indexes(dataset) else []
         known = {(item.spec.column, item.spec.kind): item for item in found if item.covered_rows}
         store.indexes.put(key, known)
     return known

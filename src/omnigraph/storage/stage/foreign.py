@@ -15,7 +15,7 @@ from lance import LanceDataset
 from omnigraph.core.tables import TablePin
 from omnigraph.errors import InputError, NotFoundError, StorageError
 from omnigraph.storage.files import SegmentFiles, version_files
-from omnigraph.storage.index.indexes import IndexKind, segment_fragments
+from omnigraph.storage.index.indexes import IndexKind, lance_indexes, segment_fragments
 from omnigraph.storage.objects.durability import record_files, sync_files
 from omnigraph.storage.objects.failures import translated
 from omnigraph.storage.objects.version_names import DETACHED_BIT
@@ -130,7 +130,7 @@ def _check_indexes(base: TablePin, before: LanceDataset, dataset: LanceDataset) 
     """
     known = segment_fragments(before)
     files, files_before = (_files_by_column(version) for version in (dataset, before))
-    for index in dataset.describe_indices():
+    for index in lance_indexes(dataset):
         for segment in index.segments:
             if segment.uuid not in known:
                 if _RESERVED.fullmatch(index.name):

@@ -67,7 +67,7 @@ def _planned(tuning: Tuning, dataset: LanceDataset) -> Iterator[tuple[SegmentPla
     specs = [
         IndexSpec(name, kind) for name in dataset.schema.names for kind, traits in TRAITS.items() if traits.is_extended
     ]
-    for found in indexes.coverage_of(dataset, specs) if dataset.describe_indices() else []:
+    for found in indexes.coverage_of(dataset, specs) if indexes.lance_indexes(dataset) else []:
         finished: list[int] = []
         size = 0
         # Newest first: the bound then always includes the fragments of this write.
