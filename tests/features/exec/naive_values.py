@@ -178,6 +178,9 @@ class Values:
         match entity:
             case None:
                 return None
+            case Item():
+                # A JSON value of the former stage.
+                return naive_functions.at(Scalar.JSON, entity.value, name)
             case Path():
                 return entity.length if name == "length" else entity
             case _ if ast.is_entity(node):
@@ -212,7 +215,8 @@ class Values:
             wanted = CONVERSIONS[name]
             return values[0] if given is wanted else naive_functions.cast(values[0], given, wanted)
         if name == "duration":
-            return None if values[0] is None else values[0] * UNITS[values[1]]
+            # Beside a date that `maybe` did not find, a month has no length and is not looked at.
+            return None if values[0] is None else values[0] * UNITS.get(values[1], 0)
         if name == "decimal":
             return Decimal(values[0])
         if name == "json_set":
@@ -299,6 +303,8 @@ class Values:
                 return self.catalog.nodes[name].properties[node.property.text].type.scalar
             case Edge(type=name):
                 return self.catalog.edges[name].properties[node.property.text].type.scalar
+            case Item():
+                return Scalar.JSON
             case _:
                 return Scalar.I64
 
@@ -402,7 +408,7 @@ class Values:
         if node.operator is Op.CONTAINS and isinstance(left, list):
             return right in [naive_functions.cast(item, sides[0], Scalar.JSON) for item in left]
         left, right = (
-            value if side is Scalar.JSON else naive_functions.cast(value, side, Scalar.JSON)
+            value if side is Scalar.JSON else _as_json(value, side)
             for value, side in zip((left, right), sides, strict=True)
         )
         if node.operator is Op.CONTAINS:
@@ -485,6 +491,14 @@ def _arithmetic(by: Op, left: Any, right: Any) -> Any:
     if isinstance(left, Decimal):
         return {Op.ADD: DIGITS.add, Op.SUBTRACT: DIGITS.subtract, Op.MULTIPLY: DIGITS.multiply}[by](left, right)
     return {Op.ADD: operator.add, Op.SUBTRACT: operator.sub, Op.MULTIPLY: operator.mul}[by](left, right)
+
+
+def _as_json(value: Any, given: Scalar) -> str | None:
+    """A value, or a list of some, as it is compared with a JSON value."""
+    if isinstance(value, list):
+        return f"[{','.join(str(naive_functions.cast(item, given, Scalar.JSON)) for item in value)}]"
+    found: str | None = naive_functions.cast(value, given, Scalar.JSON)
+    return found
 
 
 def _length_scalar(by: Op, sides: list[Scalar]) -> Scalar:

@@ -286,3 +286,28 @@ def test_a_json_value_without_a_type_is_refused_with_the_cast_that_gives_it_one(
 def test_columns_of_parts_are_named_after_them(products: Graph) -> None:
     found = products.query('match { $p: Product } return { $p.details.size, $p.details.tags[0], $p.details["a b"].c }')
     assert found.columns == ["p.details.size", "p.details.tags[0]", 'p.details["a b"].c']
+
+
+@pytest.mark.parametrize(
+    ("assignment", "details"),
+    [
+        ("details: $a.details.place", {"city": "Oslo"}),
+        ("details.copy: $a.details.place.city", {"copy": "Oslo"}),
+        ("details: coalesce($a.details.none, $a.details.place)", {"city": "Oslo"}),
+    ],
+)
+def test_a_mutation_assigns_parts_of_json_that_its_pattern_read(
+    tmp_path: Path, assignment: str, details: dict[str, Any]
+) -> None:
+    graph = omnigraph.create(tmp_path / "g", "node P { name: String @key  details: Json? }", durability="os")
+    graph.load(
+        [
+            {"type": "P", "data": {"name": "a", "details": {"place": {"city": "Oslo"}}}},
+            {"type": "P", "data": {"name": "b"}},
+        ],
+        "append",
+    )
+    graph.mutate(
+        f'query q() {{ match {{ $a: P {{ name: "a" }} $b: P {{ name: "b" }} }} update $b set {{ {assignment} }} }}'
+    )
+    assert graph.query('match { $p: P { name: "b" } } return { $p.details }').to_dicts() == [{"p.details": details}]

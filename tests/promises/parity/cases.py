@@ -81,6 +81,9 @@ CASES = {
     "both": Case("$p: Person $p <knows>{1,2} $q", "$p, $q"),
     "edge": Case("$p: Person $p $e: knows $q $e.since is not null", "$p, $e.note, $q"),
     "closing": Case("$p: Person $q: Person $p.age = 30 $q.age = 20 $p knows $q", "$p, $q"),
+    "a constant that Python computes": Case(
+        '$p: Person not json("[1, 2]")[0] in [3] json("{}").a is null', '$p, json("[1, 2]") as two'
+    ),
     "every path": Case(
         "$p: Person $q: Person $p $way: all shortest <knows>{1,3} $q", "$p, $q, $way.length, $way.nodes"
     ),

@@ -75,8 +75,10 @@ def _is_mixed(expression: ir.Compare) -> bool:
 
 def computed(expression: ir.Expr, inputs: Sequence[tuple[ir.Property, Column]]) -> Column:
     """The value of an expression over inputs, each a property of ``INPUT`` with its column."""
-    from pyspark.sql.functions import arrow_udf  # type: ignore[attr-defined] # missing in the stubs
+    from pyspark.sql import functions as f
 
+    # An expression of constants has as many values as there are rows, which only a column tells.
+    inputs = inputs or [(ir.Property(INPUT, "rows", ir.INTEGER), f.lit(0).cast("long"))]
     types = {item.name: item.type for item, _ in inputs}
     wanted = arrow_type(spark_type(expression.type))
 
@@ -88,5 +90,5 @@ def computed(expression: ir.Expr, inputs: Sequence[tuple[ir.Property, Column]]) 
             frame = frame.with_values(INPUT, name, from_spark(column, type_))
         return Evaluator(Searcher(), Budget()).column(expression, frame).cast(wanted)
 
-    found: Column = arrow_udf(run, spark_type(expression.type))(*(column for _, column in inputs))
+    found: Column = f.arrow_udf(run, spark_type(expression.type))(*(column for _, column in inputs))  # type: ignore[attr-defined] # missing in the stubs
     return found

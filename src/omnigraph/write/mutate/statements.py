@@ -141,7 +141,9 @@ class _Run:
         self.graph.tables_read.update(keys)
         values = [[self.minted.get(str(value), value) for value in row.values()] for row in rows.to_pylist()]
         self.graph.note("match", sorted(map(repr, values)))
-        columns = [column.combine_chunks() for column in rows.columns]
+        whole = [column.combine_chunks() for column in rows.columns]
+        # Results mark JSON values by their type; expressions compute with their texts.
+        columns = [column.storage if isinstance(column, pa.ExtensionArray) else column for column in whole]
         return Given(rows.num_rows, dict(zip(rows.column_names, columns, strict=True)), is_pattern=True)
 
     def _write(self, statement: EntityStatement, given: Given) -> None:
