@@ -30,7 +30,7 @@ edge Follows: Person -> Person { since: I32? }
 FILES = 4
 BLOCKS = 4
 FOLLOWED = 100
-"""The hub follows one of so many persons."""
+"""The hub follows one person in a hundred."""
 SIZES = [
     50_000,
     pytest.param(5_000_000, marks=[pytest.mark.long, pytest.mark.part("spark-hub")]),

@@ -169,7 +169,7 @@ class _Run:
 
     def _runner(self) -> RunParts:
         if self.options.engine == BY_SPARK:
-            return partial(plugs.cluster().run_documents, self.context.store.root, spark=self.options.spark)
+            return partial(plugs.cluster().run_documents, str(self.context.store.root), spark=self.options.spark)
         return _run_here
 
     def _parts(self, documents: int) -> int:

@@ -50,7 +50,7 @@ def workers_for(engine: str, spark: Any | None, store: Store) -> Callable[[int, 
         if not is_wanted:
             return HERE
         if not cluster:
-            cluster.append(plugs.cluster().workers(store.root, spark))
+            cluster.append(plugs.cluster().workers(str(store.root), spark))
         return cluster[0]
 
     return chosen

@@ -11,7 +11,7 @@ GROUP_BYTES: Final = 8 * 1024 * 1024
 """Maximum bytes of several files that one task reads: files of this size still occupy all cores of a cluster."""
 
 GROUPED_FILE_BYTES: Final = 128 * 1024
-"""Bytes that a file counts at least for its task: opening it takes as long as reading so many."""
+"""Bytes that a file counts at least for its task: opening it takes about as long as reading that much."""
 
 READ_BYTES: Final = 4 * 1024 * 1024
 """Bytes per read request to a file."""

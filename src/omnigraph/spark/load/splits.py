@@ -3,7 +3,7 @@
 Invariant: a line belongs to the split in which it starts, so every line is read exactly once wherever the boundaries
 are. A task counts its lines from 1; the driver converts them to lines of the file when all splits are read.
 
-Each task writes files of its own. So many small files are read by few tasks, one after the other.
+Each task writes files of its own. Small files therefore share tasks, which read them one after the other.
 """
 
 from __future__ import annotations
