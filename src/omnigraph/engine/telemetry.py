@@ -34,8 +34,8 @@ G = TypeVar("G", bound=Located)
 def is_tracing() -> bool:
     """True if the application has set a tracer provider.
 
-    That OpenTelemetry is loaded says nothing: libraries such as that of MCP import its API, and a span that nobody
-    records costs as much as a point read.
+    That OpenTelemetry is loaded says nothing: libraries such as that of MCP import its API, and a span without a
+    recorder costs as much as a point read.
     """
     trace = sys.modules.get("opentelemetry.trace")
     if trace is None:

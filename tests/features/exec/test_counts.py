@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -172,6 +173,29 @@ def test_collecting_what_was_counted_respects_the_memory_limit(dense: People) ->
     with pytest.raises(LimitExceeded) as caught:
         dense.ask(f"$v0: Person {steps}", "collect($v0)", memory_limit=10_000_000)
     assert caught.value.facts["resource"] == "bytes"
+
+
+@pytest.mark.parametrize(
+    ("match", "shown", "after"),
+    [
+        ("$a: Person $a $k: knows $b $k.since > 0", "count($a) as n", [{"n": 0}]),
+        ("$a: Person not { $a $k: knows $b $k.since > 0 }", "count($a) as n", [{"n": 6}]),
+        ("$a: Person $a $k: knows $b $k.since > 0", "$a.name, count($b) as n", []),
+        ("$a: Person $a $k: knows $b $k.since > 0 $b $l: knows $c $l.since > 0", "count($c) as n", [{"n": 0}]),
+    ],
+)
+def test_counts_by_filtered_edges_follow_the_deletion_of_every_edge(
+    tmp_path: Path, match: str, shown: str, after: list[dict[str, int]]
+) -> None:
+    text = "node Person { name: String @key }\nedge Knows: Person -> Person { since: I32? }"
+    # The lists of the first version stay in use, whatever has changed.
+    graph = create(tmp_path / "g", text, tuning=Tuning(counted_share=10**6, changed_share=1, collapsed_rows_min=0))
+    edges = [{"src": f"p{n}", "dst": f"p{(n * step + 1) % 6}", "since": step} for n in range(6) for step in (1, 2, 3)]
+    graph.load({"Person": [{"name": f"p{number}"} for number in range(6)], "Knows": edges})
+    query = f"match {{ {match} }} return {{ {shown} }}".replace(" $", "\n$")
+    assert graph.query(query).to_dicts() != after
+    graph.mutate("query q() { delete Knows where since > 0 }")
+    assert graph.query(query).to_dicts() == after
 
 
 # --- weights ---------------------------------------------------------------------------------------------

@@ -172,6 +172,22 @@ def test_unknown_and_repeated_parameters_are_refused(name: str, client: httpx2.C
         assert (twice.status_code, "duplicate field" in problem(twice)["error"]) == (400, True)
 
 
+@pytest.mark.parametrize(
+    ("name", "parameter"),
+    [
+        (name, item.name)
+        for name, route in ROUTES.items()
+        for item in route.operation.parameters
+        if route.is_strict and item.where == "query" and item.type in (int, bool)
+    ],
+)
+def test_a_wrong_value_of_a_parameter_names_it(name: str, parameter: str, client: httpx2.Client, graph: Graph) -> None:
+    options = SAMPLES[name].options("main", graph)
+    response = send(client, name, graph, params={**options.get("params", {}), parameter: "some"})
+    assert response.status_code == 400
+    assert f"query string: {parameter}: " in problem(response)["error"]
+
+
 @pytest.mark.parametrize("name", TAGGED)
 def test_an_answer_that_the_caller_has_already_is_not_sent_again(
     name: str, client: httpx2.Client, graph: Graph

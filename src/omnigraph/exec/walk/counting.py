@@ -238,7 +238,7 @@ def _ways(way: Way, after: Rows | None, graph: GraphView, evaluator: Evaluator) 
     accepted = way.accepted_edges(graph, evaluator)
     by_slot = onwards[base.neighbours]
     if accepted is not None:
-        by_slot = by_slot * accepted[lists.edges.to_row(base.edges)]
+        by_slot = by_slot * _accepted_slots(lists, accepted)
     # The running total may wrap around. Differences modulo 2**64 are still right, because every sum fits 64 bits.
     running = np.concatenate(([0], np.cumsum(by_slot, dtype=np.int64)))
     ways = np.zeros(lists.near.size, np.int64)
@@ -249,6 +249,14 @@ def _ways(way: Way, after: Rows | None, graph: GraphView, evaluator: Evaluator) 
         more = onwards[neighbour] if accepted is None else onwards[neighbour] * accepted[edge]
         ways[lists.changed] = sums(position, more, len(lists.changed))
     return _by_row(lists.near, ways)
+
+
+def _accepted_slots(lists: Lists, accepted: Mask) -> Mask:
+    """For every slot of the base whether its edge is accepted; undefined for edges that were deleted since."""
+    if not len(accepted):
+        # All edges were deleted: no row stands for them.
+        return np.zeros(len(lists.base.edges), bool)
+    return accepted[lists.edges.to_row(lists.base.edges)]
 
 
 def _by_row(nodes: Correspondence, by_number: Rows) -> Rows:
@@ -356,7 +364,7 @@ def _arrivals(way: Way, by_node: Rows, accepted: Mask | None, budget: Budget, *,
         by_slot = np.repeat(by_node, np.diff(base.offsets))
         used = by_slot > 0
     if accepted is not None:
-        allowed = accepted[lists.edges.to_row(base.edges)]
+        allowed = _accepted_slots(lists, accepted)
         used = allowed if used is None else used & allowed
     if used is not None and not used.all():
         neighbours, by_slot = neighbours[used], None if by_slot is None else by_slot[used]

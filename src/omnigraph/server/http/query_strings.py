@@ -15,6 +15,10 @@ _FAILED: Final = "Failed to deserialize query string: "
 _NUMBER: Final = re.compile(r"\+?[0-9]{1,18}", re.ASCII)
 
 
+class _Unfit(Exception):
+    """A text that is no value of its parameter."""
+
+
 def parse(raw: bytes, parameters: Sequence[Parameter], *, is_closed: bool) -> dict[str, Any]:
     """Values by name: those of a repeated parameter as a list, absent ones left out; raises Rejection.
 
@@ -28,13 +32,18 @@ def parse(raw: bytes, parameters: Sequence[Parameter], *, is_closed: bool) -> di
             if is_closed:
                 raise _failed(f"unknown field `{name}`, expected one of {_listed(declared)}")
             continue
-        if get_origin(parameter.type) is list:
-            (item,) = get_args(parameter.type)
-            values.setdefault(name, []).append(_converted(item, text))
-        elif name in values:
+        is_list = get_origin(parameter.type) is list
+        if name in values and not is_list:
             raise _failed(f"duplicate field `{name}`")
+        try:
+            value = _converted(get_args(parameter.type)[0] if is_list else parameter.type, text)
+        except _Unfit as unfit:
+            # 0.10 does not name the parameter, and its routes answer as it does.
+            raise _failed(f"{name}: {unfit}" if is_closed else str(unfit)) from None
+        if is_list:
+            values.setdefault(name, []).append(value)
         else:
-            values[name] = _converted(parameter.type, text)
+            values[name] = value
     for name, parameter in declared.items():
         if parameter.required and name not in values:
             raise _failed(f"missing field `{name}`")
@@ -50,19 +59,19 @@ def _converted(type_: Any, text: str) -> Any:
 def _one_of(words: type[Enum], text: str) -> Enum:
     known = {member.value: member for member in words}
     if text not in known:
-        raise _failed(f"unknown variant `{text}`, expected one of {_listed(known)}")
+        raise _Unfit(f"unknown variant `{text}`, expected one of {_listed(known)}")
     return known[text]
 
 
 def _whole_number(text: str) -> int:
     if _NUMBER.fullmatch(text) is None:
-        raise _failed(f"invalid digit found in string: {text!r} is not a whole number")
+        raise _Unfit(f"invalid digit found in string: {text!r} is not a whole number")
     return int(text)
 
 
 def _flag(text: str) -> bool:
     if text not in ("true", "false"):
-        raise _failed("provided string was not `true` or `false`")
+        raise _Unfit("provided string was not `true` or `false`")
     return text == "true"
 
 
