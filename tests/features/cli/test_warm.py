@@ -240,9 +240,9 @@ def test_a_directory_that_others_can_enter_or_have_made_is_not_used(
     assert directory() == str(place)
     place.chmod(0o755)
     assert directory() is None
-    place.rename(tmp_path / "elsewhere")
-    (tmp_path / "elsewhere").chmod(0o700)
-    place.symlink_to(tmp_path / "elsewhere")
+    place.rename(tmp_path / "another")
+    (tmp_path / "another").chmod(0o700)
+    place.symlink_to(tmp_path / "another")
     assert directory() is None
 
 
