@@ -1,6 +1,6 @@
 """The entry points of the installed scripts.
 
-Contains no command: the rest is imported inside a ``try``, so that Ctrl-C during start-up prints no traceback.
+Contains no command, and imports next to nothing: a command that the warm process runs needs no more.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ import os
 import sys
 from typing import Final, NoReturn
 
-from omnigraph.cli.exit_codes import INTERRUPTED, OK
+from omnigraph.cli.start.run import run_command
 
 GARBAGE_OBJECTS: Final = 50_000
 """New objects between two collections. A command makes mostly classes and functions, which are no garbage: with
@@ -43,15 +43,4 @@ def server() -> int:
 
 def main() -> int:
     """Run the command line of this process and return its exit code."""
-    try:
-        for stream in (sys.stdout, sys.stderr):
-            # Characters outside the terminal's encoding are escaped: an encoding error would cut off the output.
-            if reconfigure := getattr(stream, "reconfigure", None):
-                reconfigure(errors="backslashreplace")
-        from omnigraph.cli.root import root
-
-        root.main()
-    except KeyboardInterrupt:
-        return INTERRUPTED
-    except SystemExit as leaving:
-        return leaving.code if isinstance(leaving.code, int) else OK
+    return run_command()

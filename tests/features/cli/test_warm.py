@@ -201,11 +201,14 @@ def test_commands_in_parallel_do_not_wait_for_each_other(warm: Warm) -> None:
 
 
 def test_other_variables_of_libraries_and_cold_commands_are_not_for_the_warm_process(warm: Warm) -> None:
+    other = {**warm.environment, "LANG": "other"}
+    own = identity({os.fsencode(name): os.fsencode(value) for name, value in other.items()})
+    mark = Path(socket_path(str(warm.runtime / "omnigraph"), own) + ".start")
+    # The command finds that another one is starting a warm process, and starts none.
+    mark.touch()
     assert warm.run("version", LANG="other")[0] == NOT_WARM
     assert warm.run("shell", "--help")[0] == NOT_WARM
-    (warm.runtime / "omnigraph").joinpath(
-        next(path.name for path in (warm.runtime / "omnigraph").iterdir() if path.name.endswith(".start"))
-    ).unlink()
+    mark.unlink()
 
 
 def test_a_request_of_another_version_is_not_accepted(warm: Warm) -> None:
@@ -237,9 +240,9 @@ def test_a_directory_that_others_can_enter_or_have_made_is_not_used(
     assert directory() == str(place)
     place.chmod(0o755)
     assert directory() is None
-    place.rename(tmp_path / "elsewhere")
-    (tmp_path / "elsewhere").chmod(0o700)
-    place.symlink_to(tmp_path / "elsewhere")
+    place.rename(tmp_path / "another")
+    (tmp_path / "another").chmod(0o700)
+    place.symlink_to(tmp_path / "another")
     assert directory() is None
 
 

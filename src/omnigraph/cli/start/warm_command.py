@@ -11,6 +11,7 @@ import traceback
 from typing import NoReturn
 
 from omnigraph.cli.start.leave import leave
+from omnigraph.cli.start.run import run_command
 from omnigraph.cli.start.warm_place import Request
 
 
@@ -32,9 +33,7 @@ def become(request: Request, files: list[int]) -> NoReturn:
         _open_streams()
         _reset_signals(request.ignored)
         sys.argv = [os.fsdecode(word) for word in request.argv]
-        from omnigraph.cli.main import main
-
-        status = main()
+        status = run_command()
         leave(status)
     except BaseException:
         # A fault of this module: the command reports its own errors.

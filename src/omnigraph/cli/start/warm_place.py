@@ -1,4 +1,4 @@
-"""Where the warm process of a user listens, which commands it may run, and the request that it is sent.
+"""The warm process of a user: its socket, the commands that it may run, and the request that it is sent.
 
 Imported by every command that asks for it, so it needs next to nothing of the standard library.
 """
@@ -98,7 +98,7 @@ def directory() -> str | None:
         pass
     except OSError:
         return None
-    # Not through a link: whoever can write to the directory above could have made one.
+    # Not through a link: any user who can write to the directory above could have made one.
     found = os.lstat(path)
     is_directory = found.st_mode & 0o170000 == 0o040000
     return path if is_directory and found.st_uid == os.geteuid() and not found.st_mode & 0o077 else None

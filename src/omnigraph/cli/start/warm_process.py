@@ -170,7 +170,7 @@ class WarmProcess:
         for number in sent:
             os.kill(pid, signal.SIGSTOP if number == signal.SIGTSTP else number)
         if not sent:
-            # Whoever kills the command means the work, which happens here.
+            # The caller was killed, and the work that it stands in for ends with it.
             self._selector.unregister(channel)
             os.kill(pid, signal.SIGKILL)
 
@@ -199,7 +199,7 @@ def main() -> int:
     # Lance warns of every fork; here it has no runtime yet.
     warnings.filterwarnings("ignore", "lance is not fork-safe")
     if not is_single_threaded():
-        # The mark of the start remains, so that commands do not try again at once.
+        # The mark of the start remains, so that commands do not try again immediately.
         return 1
     # Collections in the copies would write to, and so duplicate, all pages of these objects.
     gc.collect()
