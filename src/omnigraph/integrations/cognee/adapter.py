@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
-from typing import Any, Final
+from typing import Any, Final, Protocol, runtime_checkable
 from uuid import UUID
 
 from cognee.infrastructure.databases.graph.bounded_neighborhood import (
@@ -38,6 +38,13 @@ from omnigraph.manifest.layout import MAIN
 MESSAGE: Final = "cognee"
 
 
+@runtime_checkable
+class Closing(Protocol):
+    """A graph that holds connections. Its class needs the extra `client`."""
+
+    def close(self) -> None: ...
+
+
 class OmnigraphAdapter(ProvenanceMethods, WeightMethods, GraphDBInterface):  # type: ignore[misc] # may not be installed
     """A graph of cognee. ``graph_database_url`` is a path, a bucket or the address of a server.
 
@@ -66,6 +73,7 @@ class OmnigraphAdapter(ProvenanceMethods, WeightMethods, GraphDBInterface):  # t
         if isinstance(address, str) and is_remote(address):
             options.setdefault("token", graph_database_key or None)
         found = opened(address, DECLARATIONS, options, branch)
+        self._is_own = found is not graph
         self.tables = Tables(found, branch, {"message": MESSAGE})
         self.owners = Owners(self.tables)
 
@@ -78,7 +86,9 @@ class OmnigraphAdapter(ProvenanceMethods, WeightMethods, GraphDBInterface):  # t
         """Nothing: the types are there when the adapter is."""
 
     async def close(self) -> None:
-        """Nothing: a graph holds no connection of its own."""
+        """Close the connections to a server, if this adapter opened them."""
+        if self._is_own and isinstance(self.graph, Closing):
+            await asyncio.to_thread(self.graph.close)
 
     async def query(self, query: str, params: Mapping[str, Any] | None = None) -> list[Any]:
         """The rows of a read in ``.gq``."""
@@ -223,7 +233,8 @@ class OmnigraphAdapter(ProvenanceMethods, WeightMethods, GraphDBInterface):  # t
         for start in range(0, len(members), chunk_size):
             # Each chunk is as of now: the interface leaves out nodes that were deleted after they became members.
             nodes, relations = await asyncio.to_thread(_chunk, self.tables.view(), members, start, chunk_size)
-            yield [(id_, project_properties(data, property_keys)) for id_, data in nodes], relations
+            if nodes:
+                yield [(id_, project_properties(data, property_keys)) for id_, data in nodes], relations
 
     async def get_top_degree_node_ids(self, top_k: int) -> list[str]:
         if top_k < 1:
