@@ -29,7 +29,6 @@ from omnigraph.integrations.cognee.tables import (
     RelationKey,
     Tables,
     View,
-    written,
 )
 from omnigraph.integrations.cognee.weights import WeightMethods
 from omnigraph.integrations.graphs import GraphOrAddress, opened
@@ -45,7 +44,7 @@ class Closing(Protocol):
     def close(self) -> None: ...
 
 
-class OmnigraphAdapter(ProvenanceMethods, WeightMethods, GraphDBInterface):  # type: ignore[misc] # may not be installed
+class OmnigraphAdapter(ProvenanceMethods, WeightMethods, GraphDBInterface):
     """A graph of cognee. ``graph_database_url`` is a path, a bucket or the address of a server.
 
     The names of the first arguments are those that cognee passes. ``graph`` takes a graph that is open, and ``branch``
@@ -96,7 +95,7 @@ class OmnigraphAdapter(ProvenanceMethods, WeightMethods, GraphDBInterface):  # t
         return await asyncio.to_thread(lambda: self.graph.query(query, params, branch=branch).to_dicts())
 
     async def is_empty(self) -> bool:
-        return not await self._read(lambda view: view.nodes("", "limit 1"))
+        return not await self._view(lambda view: view.nodes("", "limit 1"))
 
     # Writes
 
@@ -153,25 +152,22 @@ class OmnigraphAdapter(ProvenanceMethods, WeightMethods, GraphDBInterface):  # t
 
     # Reads
 
-    async def _read(self, work: Any) -> Any:
-        return await asyncio.to_thread(lambda: work(self.tables.view()))
-
     async def get_node(self, node_id: str) -> Members | None:
         found = await self.get_nodes([node_id])
         return found[0] if found else None
 
     async def get_nodes(self, node_ids: Sequence[str]) -> list[Members]:
-        return _flat(await self._read(lambda view: view.nodes_of(map(str, node_ids))))
+        return _flat(await self._view(lambda view: view.nodes_of(map(str, node_ids))))
 
     async def has_node(self, node_id: str) -> bool:
-        return bool(await self._read(lambda view: view.known([str(node_id)])))
+        return bool(await self._view(lambda view: view.known([str(node_id)])))
 
     async def has_edge(self, source_id: str, target_id: str, relationship_name: str) -> bool:
         return bool(await self.has_edges([(source_id, target_id, relationship_name)]))
 
     async def has_edges(self, edges: Iterable[Sequence[Any]]) -> list[RelationKey]:
         keys = [_key(edge) for edge in edges]
-        present = await self._read(lambda view: view.relations_of(keys))
+        present = await self._view(lambda view: view.relations_of(keys))
         return [key for key in keys if key in present]
 
     async def get_edges(self, node_id: str) -> list[tuple[Members, str, Members]]:
@@ -182,10 +178,10 @@ class OmnigraphAdapter(ProvenanceMethods, WeightMethods, GraphDBInterface):  # t
             pairs = view.neighbours([str(node_id)], None, subgraphs.PAIRS_MAX)
             return view.nodes_of(far for _, far in pairs)
 
-        return _flat(await self._read(read))
+        return _flat(await self._view(read))
 
     async def get_connections(self, node_id: str | UUID) -> list[tuple[Members, Members, Members]]:
-        return await self._read(lambda view: _connections(view, view.relations_around([str(node_id)])))
+        return await self._view(lambda view: _connections(view, view.relations_around([str(node_id)])))
 
     async def get_triplets_batch(self, offset: int, limit: int) -> list[Members]:
         for name, value in (("Offset", offset), ("Limit", limit)):
@@ -198,11 +194,11 @@ class OmnigraphAdapter(ProvenanceMethods, WeightMethods, GraphDBInterface):  # t
 
         return [
             {"start_node": start, "relationship_properties": edge, "end_node": end}
-            for start, edge, end in await self._read(read)
+            for start, edge, end in await self._view(read)
         ]
 
     async def get_graph_data(self) -> subgraphs.Part:
-        return await self._read(subgraphs.everything)
+        return await self._view(subgraphs.everything)
 
     async def get_id_filtered_graph_data(self, target_ids: Sequence[str]) -> subgraphs.Part:
         """The relations that touch some nodes, and their ends."""
@@ -211,13 +207,13 @@ class OmnigraphAdapter(ProvenanceMethods, WeightMethods, GraphDBInterface):  # t
             found = view.relations_around(map(str, target_ids))
             return view.nodes_of(end for item in found for end in item[:2]), found
 
-        return await self._read(read)
+        return await self._view(read)
 
     async def get_neighborhood(
         self, node_ids: Sequence[str], depth: int = 1, edge_types: Sequence[str] | None = None
     ) -> subgraphs.Part:
         ids = unique_node_ids(node_ids)
-        return await self._read(lambda view: subgraphs.around(view, ids, depth, edge_types or None))
+        return await self._view(lambda view: subgraphs.around(view, ids, depth, edge_types or None))
 
     async def iter_bounded_neighborhood(
         self,
@@ -229,7 +225,7 @@ class OmnigraphAdapter(ProvenanceMethods, WeightMethods, GraphDBInterface):  # t
     ) -> AsyncIterator[subgraphs.Part]:
         validate_bounded_neighborhood_args(depth, max_nodes, chunk_size)
         ids = unique_node_ids(node_ids)
-        members = await self._read(lambda view: subgraphs.members(view, ids, depth, max_nodes)) if ids else []
+        members = await self._view(lambda view: subgraphs.members(view, ids, depth, max_nodes)) if ids else []
         for start in range(0, len(members), chunk_size):
             # Each chunk is as of now: the interface leaves out nodes that were deleted after they became members.
             nodes, relations = await asyncio.to_thread(_chunk, self.tables.view(), members, start, chunk_size)
@@ -239,7 +235,7 @@ class OmnigraphAdapter(ProvenanceMethods, WeightMethods, GraphDBInterface):  # t
     async def get_top_degree_node_ids(self, top_k: int) -> list[str]:
         if top_k < 1:
             raise ValueError("top_k must be >= 1")
-        return await self._read(lambda view: subgraphs.busiest(view, top_k))
+        return await self._view(lambda view: subgraphs.busiest(view, top_k))
 
     async def get_entity_type_names(self, entity_ids: Sequence[str]) -> dict[str, str]:
         def read(view: View) -> list[dict[str, str]]:
@@ -249,7 +245,7 @@ class OmnigraphAdapter(ProvenanceMethods, WeightMethods, GraphDBInterface):  # t
                 ids=[str(id_) for id_ in entity_ids],
             )
 
-        return {row["id"]: row["name"] for row in await self._read(read) if row["name"]} if entity_ids else {}
+        return {row["id"]: row["name"] for row in await self._view(read) if row["name"]} if entity_ids else {}
 
     async def get_nodeset_subgraph(
         self, node_type: type[Any], node_name: Sequence[str], node_name_filter_operator: str = "OR"
@@ -257,19 +253,19 @@ class OmnigraphAdapter(ProvenanceMethods, WeightMethods, GraphDBInterface):  # t
         if node_name_filter_operator not in ("OR", "AND"):
             raise ValueError(f"node_name_filter_operator must be 'OR' or 'AND', got {node_name_filter_operator!r}")
         every = node_name_filter_operator == "AND"
-        return await self._read(lambda view: subgraphs.named(view, node_type.__name__, node_name, every=every))
+        return await self._view(lambda view: subgraphs.named(view, node_type.__name__, node_name, every=every))
 
     async def get_filtered_graph_data(self, attribute_filters: Sequence[Mapping[str, Sequence[Any]]]) -> subgraphs.Part:
-        return await self._read(lambda view: subgraphs.filtered(view, attribute_filters))
+        return await self._view(lambda view: subgraphs.filtered(view, attribute_filters))
 
     async def get_graph_counts(self) -> tuple[int, int]:
-        return await self._read(subgraphs.counts)
+        return await self._view(subgraphs.counts)
 
     async def get_graph_metrics(self, include_optional: bool = False) -> Members:
-        return await self._read(lambda view: subgraphs.measures(view, is_complete=include_optional))
+        return await self._view(lambda view: subgraphs.measures(view, is_complete=include_optional))
 
     async def get_timestamps_in_range(self, start: int | None, end: int | None) -> list[Members]:
-        found = await self._read(lambda view: view.nodes('$n.kind = "Timestamp"'))
+        found = await self._view(lambda view: view.nodes('$n.kind = "Timestamp"'))
         return [node for node in _flat(found) if timestamp_overlaps(node, start, end)]
 
 

@@ -79,7 +79,8 @@ def named(view: View, type_name: str, names: Sequence[str], *, every: bool) -> P
 
 def filtered(view: View, filters: Iterable[Mapping[str, Sequence[Any]]]) -> Part:
     """Nodes whose id, name and type are among the values given for them, and the relations between them."""
-    conditions, params = [], {}
+    conditions: list[str] = []
+    params: dict[str, Any] = {}
     for number, (name, values) in enumerate((name, values) for item in filters for name, values in item.items()):
         if name not in COLUMNS:
             raise ValueError(f"Invalid filter attribute: {name!r} (expected {', '.join(COLUMNS)})")
