@@ -70,8 +70,6 @@ SUITES: dict[str, dict[str, str]] = {
     },
     "integration.modules.user_preferences.test_preference_store_default_adapter": {},
     "integration.tasks.test_graph_provenance_delete_default_stack": {},
-    "integration.tasks.test_graph_provenance_delete_part2": {},
-    "integration.tasks.test_edge_evidence_contract_default_stack": {},
 }
 """The modules of tests in the wheel of cognee, with the tests that are left out and why."""
 

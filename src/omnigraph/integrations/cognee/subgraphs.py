@@ -106,7 +106,7 @@ def busiest(view: View, limit: int) -> list[str]:
         degrees.update({row["id"]: row["n"] for row in rows})
     found = [id_ for id_, _ in sorted(degrees.items(), key=lambda item: (-item[1], item[0]))][:limit]
     if len(found) < limit:
-        # At most so many of them are known already.
+        # At most `limit` of them are known already.
         rows = view.rows("match { $n: CogneeNode } return { $n.node_id as id } order { id } limit $size", size=limit)
         found += [row["id"] for row in rows if row["id"] not in degrees]
     return found[:limit]

@@ -11,7 +11,7 @@ from omnigraph.integrations.cognee.tables import Members, Tables, View, written
 
 WEIGHT: Final = "feedback_weight"
 WEIGHT_DEFAULT: Final = 0.5
-"""The weight of what nobody has given feedback about, as in the other stores of cognee."""
+"""The weight without feedback, as in the other stores of cognee."""
 
 _EDGES: Final = (
     "match { $a: CogneeNode $a $r: cogneeRelation $b ($r.object in $ids) } return { $a.node_id as source,"
