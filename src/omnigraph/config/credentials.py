@@ -63,7 +63,10 @@ def stored_token(config: OperatorConfig, server: str) -> str | None:
 def store_token(config: OperatorConfig, server: str, token: str, *, in_keyring: bool = False) -> None:
     """Store the token of a server, in place of an earlier one."""
     if not _NAME.fullmatch(server):
-        raise UsageError(f"{server!r} is no name of a server", hint="use letters, digits, '-', '_' and '.'")
+        hint = "use letters, digits, '-', '_' and '.'"
+        if "://" in server:
+            hint = f"give it a name in {config.path}, as `servers: {{NAME: {{url: {server!r}}}}}`, and pass the name"
+        raise UsageError(f"{server!r} is no name of a server", hint=hint)
     found = _read(credentials_path(config))
     if in_keyring:
         _Keyring().set(server, token)

@@ -96,6 +96,14 @@ def test_a_login_to_a_server_without_an_address_says_what_is_missing() -> None:
     assert run("login", "../x", "--token", "a").exit_code == 2
 
 
+def test_a_login_to_an_address_says_how_to_name_it(home: Path) -> None:
+    refused = run("login", "https://kb.example.com", "--token", "t")
+    assert refused.exit_code != 0
+    assert "'https://kb.example.com' is no name of a server" in refused.output
+    assert "servers: {NAME: {url: 'https://kb.example.com'}}" in " ".join(refused.output.split())
+    assert not (home / "credentials").exists()
+
+
 def test_the_token_of_a_server_comes_before_the_one_for_all(home: Path) -> None:
     write_settings(
         home, "servers:\n  prod-eu: {url: 'https://a.example/api'}\n  inner: {url: 'https://a.example/api/x'}\n"

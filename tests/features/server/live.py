@@ -21,6 +21,7 @@ from omnigraph.server.app import ServerApp
 from omnigraph.server.auth.static_tokens import StaticTokens
 from omnigraph.server.auth.verifying import Authenticator
 from omnigraph.server.routes.table import ROUTES
+from omnigraph.server.run import KEEP_ALIVE_SECONDS
 from omnigraph.server.serving.graphs import ServedGraph, Serving
 from omnigraph.server.serving.stored_queries import StoredQuery, stored_query
 
@@ -56,7 +57,16 @@ class Live:
 def running(serving: Serving, **options: Any) -> Iterator[Live]:
     """Serve until the block ends."""
     app = ServerApp(ROUTES, serving, **options)
-    config = uvicorn.Config(app, port=0, log_config=None, access_log=False, server_header=False, lifespan="off")
+    config = uvicorn.Config(
+        app,
+        port=0,
+        log_config=None,
+        access_log=False,
+        server_header=False,
+        lifespan="off",
+        # The default is as long as clients keep idle connections, so both would end one at the same moment.
+        timeout_keep_alive=KEEP_ALIVE_SECONDS,
+    )
     server = uvicorn.Server(config)
     thread = threading.Thread(target=server.run, daemon=True)
     thread.start()

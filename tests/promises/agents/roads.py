@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import AsyncIterator, Mapping, Sequence
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from functools import partial
 from typing import Any, Protocol
 
@@ -14,7 +14,7 @@ from anyio.from_thread import BlockingPortal
 from mcp.client.streamable_http import streamable_http_client
 
 from omnigraph import RemoteGraph
-from omnigraph.errors import MergeConflicts, NotFoundError, PreconditionFailed
+from omnigraph.errors import MergeConflicts, NotFoundError, OutcomeUnknown, PreconditionFailed
 
 READ = """
 query one($name: String) {
@@ -27,7 +27,7 @@ TRACES = "query traces($name: String) { match { $t: Trace { name: $name } } retu
 VERB_BRANCHES = "work/"
 """Prefix of the branches that agents make themselves."""
 ATTEMPTS_MAX = 200
-"""Previews of one merge. Each is refused only if another task was merged in between."""
+"""Previews of one merge, each refused only if another task was merged in between; and branches of one task."""
 
 Record = Mapping[str, Any]
 
@@ -120,10 +120,14 @@ class VerbRoad:
         self._graph, self._actor, self._number = graph, actor, first
 
     def start(self) -> str:
-        self._number += 1
-        run = f"{self._actor}.{self._number}"
-        self._graph.create_branch(f"{VERB_BRANCHES}{run}")
-        return run
+        for _ in range(ATTEMPTS_MAX):
+            self._number += 1
+            run = f"{self._actor}.{self._number}"
+            # A branch that may have been created is left alone: nothing refers to it.
+            with suppress(OutcomeUnknown):
+                self._graph.create_branch(f"{VERB_BRANCHES}{run}")
+                return run
+        raise AssertionError("no branch could be created")
 
     def read(self, run: str, text: str, name: str) -> list[dict[str, Any]]:
         return self._graph.query(text, {"name": name}, branch=f"{VERB_BRANCHES}{run}").to_dicts()

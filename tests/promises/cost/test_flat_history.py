@@ -123,7 +123,6 @@ def test_a_merge_reads_the_log_back_to_its_base_only(tmp_path: Path, monkeypatch
     decoded: list[str] = []
     decode = commit_log._commit
     monkeypatch.setattr(commit_log, "_commit", lambda body: decoded.append(body) or decode(body))
-    monkeypatch.setattr(commit_log, "_FIRST_GROUP_ROWS", 4)
     graph = omnigraph.create(tmp_path / "g", SCHEMA, durability="os", tuning=Tuning(recent_commits_max=2))
     counts = []
     for length in (20, 60):

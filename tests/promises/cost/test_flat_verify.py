@@ -1,6 +1,7 @@
 """Verify reads what is on disk once: it costs a file, not a commit for each branch that has it."""
 
 from collections import Counter
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -22,13 +23,16 @@ def _counting(monkeypatch: pytest.MonkeyPatch) -> Counter[str]:
         (Manifests, "version", "states"),
         (EntityChecks, "_repeated", "tables"),
     ):
-
-        def counted(*arguments: Any, _run: Any = original, _what: str = what) -> Any:
-            counts[_what] += 1
-            return _run(*arguments)
-
-        monkeypatch.setattr(place, name, counted)
+        monkeypatch.setattr(place, name, _counted(getattr(place, name), counts, what))
     return counts
+
+
+def _counted(run: Callable[..., Any], counts: Counter[str], what: str) -> Callable[..., Any]:
+    def counted(*arguments: Any) -> Any:
+        counts[what] += 1
+        return run(*arguments)
+
+    return counted
 
 
 def test_a_branch_costs_verify_only_what_it_does_not_share(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
-from typing import Any, Final
+from typing import Any, Final, Protocol, runtime_checkable
 from uuid import UUID
 
 from cognee.infrastructure.databases.graph.bounded_neighborhood import (
@@ -29,7 +29,6 @@ from omnigraph.integrations.cognee.tables import (
     RelationKey,
     Tables,
     View,
-    written,
 )
 from omnigraph.integrations.cognee.weights import WeightMethods
 from omnigraph.integrations.graphs import GraphOrAddress, opened
@@ -38,7 +37,14 @@ from omnigraph.manifest.layout import MAIN
 MESSAGE: Final = "cognee"
 
 
-class OmnigraphAdapter(ProvenanceMethods, WeightMethods, GraphDBInterface):  # type: ignore[misc] # may not be installed
+@runtime_checkable
+class Closing(Protocol):
+    """A graph that holds connections. Its class needs the extra `client`."""
+
+    def close(self) -> None: ...
+
+
+class OmnigraphAdapter(ProvenanceMethods, WeightMethods, GraphDBInterface):
     """A graph of cognee. ``graph_database_url`` is a path, a bucket or the address of a server.
 
     The names of the first arguments are those that cognee passes. ``graph`` takes a graph that is open, and ``branch``
@@ -66,6 +72,7 @@ class OmnigraphAdapter(ProvenanceMethods, WeightMethods, GraphDBInterface):  # t
         if isinstance(address, str) and is_remote(address):
             options.setdefault("token", graph_database_key or None)
         found = opened(address, DECLARATIONS, options, branch)
+        self._is_own = found is not graph
         self.tables = Tables(found, branch, {"message": MESSAGE})
         self.owners = Owners(self.tables)
 
@@ -78,7 +85,9 @@ class OmnigraphAdapter(ProvenanceMethods, WeightMethods, GraphDBInterface):  # t
         """Nothing: the types are there when the adapter is."""
 
     async def close(self) -> None:
-        """Nothing: a graph holds no connection of its own."""
+        """Close the connections to a server, if this adapter opened them."""
+        if self._is_own and isinstance(self.graph, Closing):
+            await asyncio.to_thread(self.graph.close)
 
     async def query(self, query: str, params: Mapping[str, Any] | None = None) -> list[Any]:
         """The rows of a read in ``.gq``."""
@@ -86,7 +95,7 @@ class OmnigraphAdapter(ProvenanceMethods, WeightMethods, GraphDBInterface):  # t
         return await asyncio.to_thread(lambda: self.graph.query(query, params, branch=branch).to_dicts())
 
     async def is_empty(self) -> bool:
-        return not await self._read(lambda view: view.nodes("", "limit 1"))
+        return not await self._view(lambda view: view.nodes("", "limit 1"))
 
     # Writes
 
@@ -143,25 +152,22 @@ class OmnigraphAdapter(ProvenanceMethods, WeightMethods, GraphDBInterface):  # t
 
     # Reads
 
-    async def _read(self, work: Any) -> Any:
-        return await asyncio.to_thread(lambda: work(self.tables.view()))
-
     async def get_node(self, node_id: str) -> Members | None:
         found = await self.get_nodes([node_id])
         return found[0] if found else None
 
     async def get_nodes(self, node_ids: Sequence[str]) -> list[Members]:
-        return _flat(await self._read(lambda view: view.nodes_of(map(str, node_ids))))
+        return _flat(await self._view(lambda view: view.nodes_of(map(str, node_ids))))
 
     async def has_node(self, node_id: str) -> bool:
-        return bool(await self._read(lambda view: view.known([str(node_id)])))
+        return bool(await self._view(lambda view: view.known([str(node_id)])))
 
     async def has_edge(self, source_id: str, target_id: str, relationship_name: str) -> bool:
         return bool(await self.has_edges([(source_id, target_id, relationship_name)]))
 
     async def has_edges(self, edges: Iterable[Sequence[Any]]) -> list[RelationKey]:
         keys = [_key(edge) for edge in edges]
-        present = await self._read(lambda view: view.relations_of(keys))
+        present = await self._view(lambda view: view.relations_of(keys))
         return [key for key in keys if key in present]
 
     async def get_edges(self, node_id: str) -> list[tuple[Members, str, Members]]:
@@ -172,10 +178,10 @@ class OmnigraphAdapter(ProvenanceMethods, WeightMethods, GraphDBInterface):  # t
             pairs = view.neighbours([str(node_id)], None, subgraphs.PAIRS_MAX)
             return view.nodes_of(far for _, far in pairs)
 
-        return _flat(await self._read(read))
+        return _flat(await self._view(read))
 
     async def get_connections(self, node_id: str | UUID) -> list[tuple[Members, Members, Members]]:
-        return await self._read(lambda view: _connections(view, view.relations_around([str(node_id)])))
+        return await self._view(lambda view: _connections(view, view.relations_around([str(node_id)])))
 
     async def get_triplets_batch(self, offset: int, limit: int) -> list[Members]:
         for name, value in (("Offset", offset), ("Limit", limit)):
@@ -188,11 +194,11 @@ class OmnigraphAdapter(ProvenanceMethods, WeightMethods, GraphDBInterface):  # t
 
         return [
             {"start_node": start, "relationship_properties": edge, "end_node": end}
-            for start, edge, end in await self._read(read)
+            for start, edge, end in await self._view(read)
         ]
 
     async def get_graph_data(self) -> subgraphs.Part:
-        return await self._read(subgraphs.everything)
+        return await self._view(subgraphs.everything)
 
     async def get_id_filtered_graph_data(self, target_ids: Sequence[str]) -> subgraphs.Part:
         """The relations that touch some nodes, and their ends."""
@@ -201,13 +207,13 @@ class OmnigraphAdapter(ProvenanceMethods, WeightMethods, GraphDBInterface):  # t
             found = view.relations_around(map(str, target_ids))
             return view.nodes_of(end for item in found for end in item[:2]), found
 
-        return await self._read(read)
+        return await self._view(read)
 
     async def get_neighborhood(
         self, node_ids: Sequence[str], depth: int = 1, edge_types: Sequence[str] | None = None
     ) -> subgraphs.Part:
         ids = unique_node_ids(node_ids)
-        return await self._read(lambda view: subgraphs.around(view, ids, depth, edge_types or None))
+        return await self._view(lambda view: subgraphs.around(view, ids, depth, edge_types or None))
 
     async def iter_bounded_neighborhood(
         self,
@@ -219,16 +225,17 @@ class OmnigraphAdapter(ProvenanceMethods, WeightMethods, GraphDBInterface):  # t
     ) -> AsyncIterator[subgraphs.Part]:
         validate_bounded_neighborhood_args(depth, max_nodes, chunk_size)
         ids = unique_node_ids(node_ids)
-        members = await self._read(lambda view: subgraphs.members(view, ids, depth, max_nodes)) if ids else []
+        members = await self._view(lambda view: subgraphs.members(view, ids, depth, max_nodes)) if ids else []
         for start in range(0, len(members), chunk_size):
             # Each chunk is as of now: the interface leaves out nodes that were deleted after they became members.
             nodes, relations = await asyncio.to_thread(_chunk, self.tables.view(), members, start, chunk_size)
-            yield [(id_, project_properties(data, property_keys)) for id_, data in nodes], relations
+            if nodes:
+                yield [(id_, project_properties(data, property_keys)) for id_, data in nodes], relations
 
     async def get_top_degree_node_ids(self, top_k: int) -> list[str]:
         if top_k < 1:
             raise ValueError("top_k must be >= 1")
-        return await self._read(lambda view: subgraphs.busiest(view, top_k))
+        return await self._view(lambda view: subgraphs.busiest(view, top_k))
 
     async def get_entity_type_names(self, entity_ids: Sequence[str]) -> dict[str, str]:
         def read(view: View) -> list[dict[str, str]]:
@@ -238,7 +245,7 @@ class OmnigraphAdapter(ProvenanceMethods, WeightMethods, GraphDBInterface):  # t
                 ids=[str(id_) for id_ in entity_ids],
             )
 
-        return {row["id"]: row["name"] for row in await self._read(read) if row["name"]} if entity_ids else {}
+        return {row["id"]: row["name"] for row in await self._view(read) if row["name"]} if entity_ids else {}
 
     async def get_nodeset_subgraph(
         self, node_type: type[Any], node_name: Sequence[str], node_name_filter_operator: str = "OR"
@@ -246,19 +253,19 @@ class OmnigraphAdapter(ProvenanceMethods, WeightMethods, GraphDBInterface):  # t
         if node_name_filter_operator not in ("OR", "AND"):
             raise ValueError(f"node_name_filter_operator must be 'OR' or 'AND', got {node_name_filter_operator!r}")
         every = node_name_filter_operator == "AND"
-        return await self._read(lambda view: subgraphs.named(view, node_type.__name__, node_name, every=every))
+        return await self._view(lambda view: subgraphs.named(view, node_type.__name__, node_name, every=every))
 
     async def get_filtered_graph_data(self, attribute_filters: Sequence[Mapping[str, Sequence[Any]]]) -> subgraphs.Part:
-        return await self._read(lambda view: subgraphs.filtered(view, attribute_filters))
+        return await self._view(lambda view: subgraphs.filtered(view, attribute_filters))
 
     async def get_graph_counts(self) -> tuple[int, int]:
-        return await self._read(subgraphs.counts)
+        return await self._view(subgraphs.counts)
 
     async def get_graph_metrics(self, include_optional: bool = False) -> Members:
-        return await self._read(lambda view: subgraphs.measures(view, is_complete=include_optional))
+        return await self._view(lambda view: subgraphs.measures(view, is_complete=include_optional))
 
     async def get_timestamps_in_range(self, start: int | None, end: int | None) -> list[Members]:
-        found = await self._read(lambda view: view.nodes('$n.kind = "Timestamp"'))
+        found = await self._view(lambda view: view.nodes('$n.kind = "Timestamp"'))
         return [node for node in _flat(found) if timestamp_overlaps(node, start, end)]
 
 

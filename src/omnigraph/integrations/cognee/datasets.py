@@ -18,7 +18,7 @@ from omnigraph.errors import UsageError
 PROVIDER: Final = "omnigraph"
 
 
-class OmnigraphDatasets(DatasetDatabaseHandlerInterface):  # type: ignore[misc] # may not be installed
+class OmnigraphDatasets(DatasetDatabaseHandlerInterface):
     """Makes and deletes the graphs of datasets, which are directories below the system directory of cognee."""
 
     @classmethod

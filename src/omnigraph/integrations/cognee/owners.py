@@ -45,7 +45,9 @@ class Owners:
     def of_nodes(self, view: View, ids: Iterable[str]) -> dict[str, list[Owner]]:
         wanted = list(dict.fromkeys(ids))
         found: dict[str, list[Owner]] = defaultdict(list)
-        rows = wanted and view.rows(
+        if not wanted:
+            return found
+        rows = view.rows(
             "match { $n: CogneeNode ($n.node_id in $ids) $n $o: cogneeOwner $s }"
             " return { $n.node_id as id, $s.ref as ref, $o.run as run } order { $o.attached, $s.ref }",
             ids=wanted,
@@ -57,12 +59,8 @@ class Owners:
     def of_relations(self, view: View, keys: Iterable[RelationKey]) -> dict[RelationKey, list[Owner]]:
         wanted = set(keys)
         found: dict[RelationKey, list[Owner]] = defaultdict(list)
-        rows = wanted and self._relation_rows(
-            view, "($n.node_id in $sources)", sources=sorted({source for source, _, _ in wanted})
-        )
-        for row in rows:
-            if _key(row) in wanted:
-                found[_key(row)].append((row["ref"], row["run"]))
+        for row in self._rows_from(view, wanted):
+            found[_key(row)].append((row["ref"], row["run"]))
         return found
 
     def node_records(
@@ -129,11 +127,8 @@ class Owners:
         self, view: View, keys: Iterable[RelationKey], refs: Sequence[str] | None = None
     ) -> list[str]:
         """The ids of the edges from relations to their owners, or to some of them."""
-        wanted = set(keys)
-        rows = wanted and self._relation_rows(
-            view, "($n.node_id in $sources)", sources=sorted({source for source, _, _ in wanted})
-        )
-        return [row["id"] for row in rows if _key(row) in wanted and (refs is None or row["ref"] in refs)]
+        rows = self._rows_from(view, set(keys))
+        return [row["id"] for row in rows if refs is None or row["ref"] in refs]
 
     def nodes_by(self, view: View, condition: str, value: str) -> dict[str, list[str]]:
         """Source refs by node, of the owners that a condition on ``$o`` or ``$s`` selects."""
@@ -154,6 +149,13 @@ class Owners:
         # An owner may outlive its relation for the time between two writers.
         present = view.relations_of(found)
         return {key: refs for key, refs in found.items() if key in present}
+
+    def _rows_from(self, view: View, wanted: set[RelationKey]) -> list[dict[str, Any]]:
+        if not wanted:
+            return []
+        sources = sorted({source for source, _, _ in wanted})
+        found = self._relation_rows(view, "($n.node_id in $sources)", sources=sources)
+        return [row for row in found if _key(row) in wanted]
 
     def _relation_rows(self, view: View, condition: str, **params: Any) -> list[dict[str, Any]]:
         return view.rows(

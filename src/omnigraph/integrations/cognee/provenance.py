@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 from cognee.infrastructure.databases.provenance import EdgeDeleteData, EdgeIdentity, NodeDeleteData
 
 from omnigraph.integrations.cognee.owners import Owners, columns
-from omnigraph.integrations.cognee.tables import Members, RelationKey, Tables, View, written
+from omnigraph.integrations.cognee.tables import Members, Record, RelationKey, Tables, View, written
 
 Answer = TypeVar("Answer")
 
@@ -101,7 +101,7 @@ class ProvenanceMethods:
         return {EdgeIdentity(*key): refs for key, refs in found.items()}
 
     async def set_graph_metadata(self, metadata: Mapping[str, str]) -> None:
-        records = [
+        records: list[Record] = [
             {"type": "CogneeMetadata", "data": {"name": str(name), "value": str(value)}}
             for name, value in metadata.items()
         ]
@@ -124,9 +124,7 @@ class ProvenanceMethods:
             await self._change(node_ids, lambda _, data: change(data))
 
     async def update_chunk_index(self, chunk_indexes: Mapping[str, int]) -> None:
-        await self._change(
-            list(chunk_indexes), lambda id_, data: {**data, "chunk_index": int(chunk_indexes[id_])}
-        )
+        await self._change(list(chunk_indexes), lambda id_, data: {**data, "chunk_index": int(chunk_indexes[id_])})
 
     async def update_node(self, node_id: str, values: Members) -> bool:
         return bool(values and await self._change([node_id], lambda _, data: {**data, **values}))

@@ -11,5 +11,5 @@ from omnigraph.integrations.cognee.datasets import PROVIDER, OmnigraphDatasets
 
 def register() -> None:
     """Register the provider ``omnigraph`` (``GRAPH_DATABASE_PROVIDER=omnigraph``), and graphs for datasets."""
-    use_graph_adapter.use_graph_adapter(PROVIDER, OmnigraphAdapter)
-    use_dataset_database_handler.use_dataset_database_handler(PROVIDER, OmnigraphDatasets, PROVIDER)
+    use_graph_adapter(PROVIDER, OmnigraphAdapter)
+    use_dataset_database_handler(PROVIDER, OmnigraphDatasets, PROVIDER)

@@ -1,4 +1,4 @@
-"""What cognee passes as nodes and edges, as the properties of entities: the last one of an identity counts."""
+"""The properties of entities, out of the nodes and edges that cognee passes: the last one of an identity counts."""
 
 from __future__ import annotations
 

@@ -79,7 +79,8 @@ def named(view: View, type_name: str, names: Sequence[str], *, every: bool) -> P
 
 def filtered(view: View, filters: Iterable[Mapping[str, Sequence[Any]]]) -> Part:
     """Nodes whose id, name and type are among the values given for them, and the relations between them."""
-    conditions, params = [], {}
+    conditions: list[str] = []
+    params: dict[str, Any] = {}
     for number, (name, values) in enumerate((name, values) for item in filters for name, values in item.items()):
         if name not in COLUMNS:
             raise ValueError(f"Invalid filter attribute: {name!r} (expected {', '.join(COLUMNS)})")
@@ -105,8 +106,8 @@ def busiest(view: View, limit: int) -> list[str]:
         degrees.update({row["id"]: row["n"] for row in rows})
     found = [id_ for id_, _ in sorted(degrees.items(), key=lambda item: (-item[1], item[0]))][:limit]
     if len(found) < limit:
-        # At most so many of them are known already.
-        rows = view.rows("match { $n: CogneeNode } return { $n.node_id as id } order { id } limit $n", n=limit)
+        # At most `limit` of them are known already.
+        rows = view.rows("match { $n: CogneeNode } return { $n.node_id as id } order { id } limit $size", size=limit)
         found += [row["id"] for row in rows if row["id"] not in degrees]
     return found[:limit]
 

@@ -89,8 +89,8 @@ class View:
 
     def rows(self, body: str, **params: Any) -> list[dict[str, Any]]:
         declared = ", ".join(f"${name}: {_type_of(value)}" for name, value in params.items())
-        place = {"branch": self.branch} if self.commit is None else {"at": self.commit}
-        result = self.graph.query(f"query q({declared}) {{ {body} }}", params, **place)
+        branch = self.branch if self.commit is None else None
+        result = self.graph.query(f"query q({declared}) {{ {body} }}", params, branch=branch, at=self.commit)
         self.commit = result.commit_id
         return result.to_dicts()
 
@@ -137,7 +137,9 @@ class View:
     def relation_ids(self, keys: Iterable[RelationKey]) -> list[str]:
         """The ids in the graph of those of the given relations that exist."""
         wanted = set(keys)
-        found = wanted and self.rows(
+        if not wanted:
+            return []
+        found = self.rows(
             "match { $a: CogneeNode $a $r: cogneeRelation $b ($a.node_id in $sources) }"
             " return { id($r) as id, $a.node_id as source, $b.node_id as target, $r.label as label }",
             sources=sorted({key[0] for key in wanted}),
@@ -204,7 +206,9 @@ class Tables:
         self.graph.retry(attempt, on=(ConflictError, OutcomeUnknown, ViolationError))
 
     def mutate(self, text: str, params: Mapping[str, Any]) -> None:
-        self.graph.retry(lambda graph: graph.mutate(text, params, branch=self.branch, **self.options), on=OutcomeUnknown)
+        self.graph.retry(
+            lambda graph: graph.mutate(text, params, branch=self.branch, **self.options), on=OutcomeUnknown
+        )
 
     def delete_nodes(self, ids: Sequence[str]) -> None:
         """Delete nodes with their relations and owners."""

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Final
 
 from omnigraph.integrations.cognee.tables import Members, Tables, View, written
 
 WEIGHT: Final = "feedback_weight"
 WEIGHT_DEFAULT: Final = 0.5
-"""The weight of what nobody has given feedback about, as in the other stores of cognee."""
+"""The weight without feedback, as in the other stores of cognee."""
 
 _EDGES: Final = (
     "match { $a: CogneeNode $a $r: cogneeRelation $b ($r.object in $ids) } return { $a.node_id as source,"
@@ -67,7 +67,8 @@ class WeightMethods:
         return {id_: id_ in changed for id_ in given}
 
 
-def _ids(given: Sequence[str] | Mapping[str, Any]) -> list[str]:
+def _ids(given: Iterable[Any]) -> list[str]:
+    """Without what is no id, which cognee passes along."""
     return [id_ for id_ in given if isinstance(id_, str) and id_]
 
 

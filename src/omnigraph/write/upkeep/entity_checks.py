@@ -24,7 +24,7 @@ from omnigraph.write.load.committed_keys import CommittedKeys
 from omnigraph.write.load.keys import KeyDatabase, open_keys
 
 _Content = tuple[str, str, int]
-"""What a check of one table depends on: the schema, and the table's location and version."""
+"""The dependencies of the check of one table: the schema, and the location and version of the table."""
 
 
 @contextmanager
