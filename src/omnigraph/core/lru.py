@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 from collections import OrderedDict
 from collections.abc import Callable, Hashable
-from typing import Generic, TypeVar
+from typing import Generic, Protocol, TypeVar
 
 Key = TypeVar("Key", bound=Hashable)
 Value = TypeVar("Value")
@@ -13,6 +13,20 @@ Value = TypeVar("Value")
 
 def _one(_: object) -> int:
     return 1
+
+
+class _Sized(Protocol):
+    @property
+    def nbytes(self) -> int: ...
+
+
+ENTRY_BYTES = 8_192
+"""Memory of one array or table and its key beside its values, in Python and Arrow."""
+
+
+def held_bytes(value: _Sized) -> int:
+    """The memory of a cached array or table. A million of one value each need gigabytes, not megabytes."""
+    return value.nbytes + ENTRY_BYTES
 
 
 class Lru(Generic[Key, Value]):
@@ -41,6 +55,13 @@ class Lru(Generic[Key, Value]):
             if found is not None:
                 self._values.move_to_end(key)
             return found
+
+    def drop(self, key: Key) -> None:
+        """Remove a value, if it is cached."""
+        with self._lock:
+            old = self._values.pop(key, None)
+            if old is not None:
+                self._held -= self._cost(old)
 
     def clear(self) -> None:
         """Drop all values."""

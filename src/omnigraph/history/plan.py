@@ -88,6 +88,11 @@ class PublishPlan:
     merged: tuple[GraphCommit, ...] = ()
     fence: int = 0
 
+    @property
+    def versions(self) -> list[tuple[str, int]]:
+        """The table versions that the plan publishes: their tables' locations and their numbers."""
+        return [(item.location, item.lance_version) for item in self.writes if item.lance_version is not None]
+
 
 def apply_plan(state: ManifestState, plan: PublishPlan, version: int) -> ManifestState:
     """The state after the plan, as version ``version`` of the manifest. Other pins are unchanged."""

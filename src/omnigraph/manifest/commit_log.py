@@ -67,8 +67,8 @@ def spill(store: Store, state: ManifestState) -> ManifestState:
     pin = state.log
     base = store.open(pin.location, pin.lance_version)
     rows, replaced = fold_in_order(store, base, pin.location, _to_arrow(old))
-    written = staging.write_rows(store, base, pin.location, rows)
-    staged = staging.stage_delta(store, base, pin.location, [written], [], replaced)
+    written = staging.write_rows(store, base, pin.location, rows, settles_later=True)
+    staged = staging.stage_delta(store, base, pin.location, [written], [], replaced, settles_later=True)
     staging.sync_staged(store, staged)
     moved = TablePin(pin.key, pin.location, staged.version, pin.table_version + 1, staged.rows)
     # Recorded with the newest commit, because its state is the first that refers to these files.

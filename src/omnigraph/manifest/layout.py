@@ -12,6 +12,7 @@ from omnigraph.errors import CorruptionError, FormatError, Hint, NotAGraphError
 from omnigraph.history.state import ManifestRow
 from omnigraph.storage.objects.places import diagnose
 from omnigraph.storage.objects.sealed import seal, unseal
+from omnigraph.storage.outbox.outbox import AHEAD
 from omnigraph.storage.tables.store import Store
 
 FORMAT = 1
@@ -118,10 +119,13 @@ def branch_of_ref(path: str) -> str:
 
 
 def rows_to_arrow(rows: Iterable[ManifestRow]) -> pa.Table:
-    """Manifest rows as an Arrow table."""
-    columns = list(zip(*rows, strict=True))
+    """Manifest rows as an Arrow table, which names the schema of the graph as a file to fetch with the rows."""
+    given = list(rows)
+    columns = list(zip(*given, strict=True))
+    [schema] = [row.location for row in given if row.object_type == "schema"]
     return pa.table(
-        [pa.array(column, field.type) for column, field in zip(columns, _SCHEMA, strict=True)], schema=_SCHEMA
+        [pa.array(column, field.type) for column, field in zip(columns, _SCHEMA, strict=True)],
+        schema=_SCHEMA.with_metadata({AHEAD: schema or ""}),
     )
 
 

@@ -38,7 +38,7 @@ from omnigraph.manifest.fences import Fenced
 from omnigraph.manifest.layout import DELETED, WITHDRAWN
 from omnigraph.manifest.queue import Door, Published, Restage, Share, StageWave, Ticket
 from omnigraph.manifest.reader import Manifests
-from omnigraph.manifest.replacement import replace_state
+from omnigraph.manifest.replacement import replace_state, settle
 from omnigraph.storage.publish.swap import SwapLost, SwapNotDurable, SwapUnclear
 
 _logger = logging.getLogger(__name__)
@@ -137,12 +137,10 @@ class Publisher:
         """
         version = current.version + 1
         state = current
-        accepted: list[tuple[Ticket, str]] = []
-        files: list[str] = []
+        accepted: list[tuple[Ticket, PublishPlan]] = []
         for ticket, plan in self._wave(current, batch):
             state = apply_plan(state, plan, version)
-            accepted.append((ticket, plan.info.id))
-            files += (record.path for record in plan.files)
+            accepted.append((ticket, plan))
         for ticket in batch:
             if not ticket.is_open or ticket.share is not None:
                 continue
@@ -156,8 +154,7 @@ class Publisher:
                 continue
             if isinstance(outcome, PublishPlan):
                 state = apply_plan(state, outcome, version)
-                accepted.append((ticket, outcome.info.id))
-                files += (record.path for record in outcome.files)
+                accepted.append((ticket, outcome))
             elif state is current:
                 # Found as an earlier commit. In a later state it could be a commit of this batch, not yet published.
                 ticket.published = outcome
@@ -173,7 +170,9 @@ class Publisher:
         # From here on the store decides. No exception below may be reported as a plain failure unless the swap
         # certainly did not happen.
         try:
-            state = replace_state(self.manifests, current, state, files)
+            state = replace_state(self.manifests, current, state, [plan for _, plan in accepted])
+        except StorageError as error:
+            self._drop_incomplete(accepted, error)
         except SwapLost:
             # The winner may be this very swap, if its response was lost: the next attempt finds the commit in
             # ``_rebased``.
@@ -185,10 +184,23 @@ class Publisher:
             self._resolve(state, accepted, error)
         except SwapNotDurable as error:
             # Readers see the commit, but a power loss may still take it back: neither success nor failure is true.
-            for ticket, commit_id in accepted:
-                ticket.fail(OutcomeUnknown(commit_id, f"it is visible but may not be durable: {error}"))
+            for ticket, plan in accepted:
+                ticket.fail(OutcomeUnknown(plan.info.id, f"it is visible but may not be durable: {error}"))
         else:
             self._succeed(state, accepted)
+
+    def _drop_incomplete(self, accepted: list[tuple[Ticket, PublishPlan]], error: StorageError) -> None:
+        """Fail the commits with a file that could not be stored, so that the others are published without them.
+
+        The swap did not happen. If every file of every commit is stored, it is the failure of all of them.
+        """
+        for ticket, plan in accepted:
+            try:
+                settle(self.manifests.store, plan)
+            except StorageError as own:
+                ticket.fail(own)
+        if all(ticket.is_open for ticket, _ in accepted):
+            raise error
 
     def _wave(self, current: ManifestState, batch: list[Ticket]) -> list[tuple[Ticket, PublishPlan]]:
         """Stage the independent shares of a batch together; the others are staged behind them, one by one."""
@@ -239,23 +251,22 @@ class Publisher:
         """True if a state failed only because it is outdated and cleanup has deleted its files."""
         return isinstance(error, StorageError) and self.manifests.fresh(current.incarnation).version != current.version
 
-    def _succeed(self, state: ManifestState, accepted: list[tuple[Ticket, str]]) -> None:
-        for ticket, commit_id in accepted:
+    def _succeed(self, state: ManifestState, accepted: list[tuple[Ticket, PublishPlan]]) -> None:
+        for ticket, plan in accepted:
+            commit_id = plan.info.id
             _logger.info("commit %s is version %d of branch %s", commit_id, state.version, state.branch)
             commit = find_commit(self.manifests.store, state, commit_id)
             assert commit is not None
             ticket.published = Published(commit, state, lost_swaps=ticket.lost_swaps)
 
-    def _resolve(self, state: ManifestState, accepted: list[tuple[Ticket, str]], error: SwapUnclear) -> None:
+    def _resolve(self, state: ManifestState, accepted: list[tuple[Ticket, PublishPlan]], error: SwapUnclear) -> None:
         """Look up the outcome of an inconclusive swap. If its version is still free, the same commits are retried."""
         try:
             found = self.manifests.reload(state.incarnation)
-            is_published = [
-                find_commit(self.manifests.store, found, commit_id) is not None for _, commit_id in accepted
-            ]
+            is_published = [find_commit(self.manifests.store, found, plan.info.id) is not None for _, plan in accepted]
         except Exception:
-            for ticket, commit_id in accepted:
-                ticket.fail(OutcomeUnknown(commit_id, str(error)))
+            for ticket, plan in accepted:
+                ticket.fail(OutcomeUnknown(plan.info.id, str(error)))
             return
         # One swap publishes all commits or none.
         if all(is_published):

@@ -46,7 +46,7 @@ def store_schema(store: Store, schema: SchemaIR, schema_text: str) -> tuple[File
 def read_schema(store: Store, schema_digest: str) -> SchemaIR:
     """The accepted schema of a digest; ``CorruptionError`` if it is missing or is another one."""
     path = schema_path(schema_digest)
-    content = store.objects.read(path)
+    content = store.read_file(path)
     if content is None:
         raise _damaged(path, "is missing")
     if f"sha256:{hashlib.sha256(content).hexdigest()}" != schema_digest:

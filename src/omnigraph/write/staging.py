@@ -83,8 +83,9 @@ def _write_delta(store: Store, capture: Capture, delta: TableDelta, mode: WriteM
     pin = capture.state.tables[key]
     base = store.open(pin.location, pin.lance_version)
     if delta.replaces_all:
-        written = [staging.write_rows(store, base, pin.location, delta.rows)] if delta.rows.num_rows else []
-        version = staging.stage_overwrite(store, base, pin.location, written)
+        rows = delta.rows
+        written = [staging.write_rows(store, base, pin.location, rows, settles_later=True)] if rows.num_rows else []
+        version = staging.stage_overwrite(store, base, pin.location, written, settles_later=True)
         counts = overwrite_counts(delta, pin)
         return StagedTable(TableWrite(key, pin.location, mode, version.version, version.rows, *counts), version)
     addresses = find_replaced(store, pin, delta, mode)
@@ -132,7 +133,7 @@ def write_version(
     """A version with added rows and without removed addresses. ``counts`` are inserted, updated, deleted entities."""
     base = store.open(pin.location, pin.lance_version)
     whole, folded = fold_tail(store, base, pin.location, rows, removed)
-    written = [staging.write_rows(store, base, pin.location, whole)] if whole.num_rows else []
+    written = [staging.write_rows(store, base, pin.location, whole, settles_later=True)] if whole.num_rows else []
     return assemble_version(store, pin, mode, written, removed, counts, folded)
 
 
@@ -147,6 +148,6 @@ def assemble_version(
 ) -> StagedTable:
     """A version from fragments that are written already; ``folded`` are the fragments that they replace."""
     base = store.open(pin.location, pin.lance_version)
-    version = staging.stage_delta(store, base, pin.location, written, removed, folded)
+    version = staging.stage_delta(store, base, pin.location, written, removed, folded, settles_later=True)
     version = extend_indexes(store, version, written)
     return StagedTable(TableWrite(pin.key, pin.location, mode, version.version, version.rows, *counts), version)

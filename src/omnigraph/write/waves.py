@@ -73,7 +73,7 @@ class _Step:
         rows = self.delta.rows
         if self.whole is not None:
             rows, self.folded = fold_tail(self.store, base, self.pin.location, self.whole, self.removed)
-        self.written.append(staging.write_rows(self.store, base, self.pin.location, rows))
+        self.written.append(staging.write_rows(self.store, base, self.pin.location, rows, settles_later=True))
 
     def assemble(self) -> StagedTable:
         """Write the version of this commit. Its new files are those that no earlier commit of the wave has written."""
@@ -83,7 +83,9 @@ class _Step:
             )
         base = self.store.open(self.pin.location, self.pin.lance_version)
         before = [part for step in self.earlier for part in step.written]
-        version = staging.stage_delta(self.store, base, self.pin.location, [*before, *self.written], self.removed)
+        version = staging.stage_delta(
+            self.store, base, self.pin.location, [*before, *self.written], self.removed, settles_later=True
+        )
         known = {record.path for part in before for record in part.files}
         new = tuple(record for record in version.files if record.path not in known)
         write = TableWrite(self.pin.key, self.pin.location, self.mode, version.version, version.rows, *self.counts)

@@ -120,19 +120,19 @@ def after_capture(patch: pytest.MonkeyPatch, graph: omnigraph.Graph, sleep: Call
 def before_manifest(patch: pytest.MonkeyPatch, _: omnigraph.Graph, sleep: Callable[[], None]) -> None:
     """Everything is staged, and nothing of the manifest is written."""
     for module in ("publisher", "naming"):
-        _before(patch, f"omnigraph.manifest.{module}.replace_state", sleep)
+        _before(patch, f"omnigraph.manifest.{module}", "replace_state", sleep)
 
 
 def at_swap(patch: pytest.MonkeyPatch, graph: omnigraph.Graph, sleep: Callable[[], None]) -> None:
     """The manifest is written and has no name: the next thing is the link, or the conditional request."""
     if graph._store.root.is_local:
-        _before(patch, "omnigraph.storage.publish.swap.record_files", sleep)
+        _before(patch, swap, "record_files", sleep)
     else:
-        _after(patch, swap, "write_fragments", sleep)
+        _before(patch, graph._store.outbox, "create_head", sleep)
 
 
 def after_branch_capture(patch: pytest.MonkeyPatch, _: omnigraph.Graph, sleep: Callable[[], None]) -> None:
-    _before(patch, "omnigraph.manifest.naming.fork", sleep)
+    _before(patch, "omnigraph.manifest.naming", "fork", sleep)
 
 
 def before_first_manifest(patch: pytest.MonkeyPatch, _: omnigraph.Graph, sleep: Callable[[], None]) -> None:
@@ -145,7 +145,7 @@ def before_ref(patch: pytest.MonkeyPatch, _: omnigraph.Graph, sleep: Callable[[]
 
 
 def before_confirmation(patch: pytest.MonkeyPatch, _: omnigraph.Graph, sleep: Callable[[], None]) -> None:
-    _before(patch, "omnigraph.manifest.naming._confirm", sleep)
+    _before(patch, "omnigraph.manifest.naming", "_confirm", sleep)
 
 
 PAUSES = {"capture": after_capture, "manifest": before_manifest, "swap": at_swap}
@@ -157,9 +157,8 @@ CREATION_PAUSES = {
 }
 
 
-def _before(patch: pytest.MonkeyPatch, name: str, sleep: Callable[[], None]) -> None:
-    module, _, function = name.rpartition(".")
-    target = _module(module)
+def _before(patch: pytest.MonkeyPatch, owner: Any, function: str, sleep: Callable[[], None]) -> None:
+    target = _module(owner) if isinstance(owner, str) else owner
     wrapped = getattr(target, function)
 
     def slept(*given: Any, **named: Any) -> Any:

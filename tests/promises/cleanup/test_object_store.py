@@ -86,4 +86,4 @@ def test_a_run_with_nothing_to_do_asks_little_and_writers_ask_nothing_more(
     assert sum(counts.values()) <= 30 + 3 * tables
     with s3_server.proxy.recording() as log:
         insert(graph, "next")
-    assert [request.kind.value for request in log.requests()] == ["PUT"] * 6
+    assert [request.kind.value for request in log.requests()] == ["PUT"] * 4

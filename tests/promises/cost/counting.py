@@ -44,6 +44,14 @@ class Counted:
             call()
         return log.requests()
 
+    def in_waves(self, call: Callable[[], object], *sizes: int) -> tuple[Request, ...]:
+        """The requests of a call, which must come in waves of these sizes: each sent without waiting for the others."""
+        with self.server.proxy.rounds(sizes) as rounds:
+            requests = self.requests(call)
+        assert len(requests) == sum(sizes), [(request.kind.value, request.key) for request in requests]
+        assert not rounds.missed, [(request.kind.value, request.key) for request in requests]
+        return requests
+
     def counts(self, call: Callable[[], object]) -> dict[str, int]:
         return dict(Counter(request.kind.value for request in self.requests(call)))
 

@@ -10,8 +10,8 @@ from tests.support.faults.s3 import Bucket, Server
 
 pytestmark = pytest.mark.s3
 
-SWAP = 6
-"""The last of the six requests of a warm insert is the swap."""
+SWAP = 4
+"""The last of the four requests of a warm insert is the swap."""
 
 
 @pytest.fixture
@@ -64,8 +64,7 @@ def test_a_store_that_goes_away_in_the_swap_leaves_an_outcome_to_be_asked_for(
     assert "b" in names(_cold(warm))
 
 
-# The fifth request belongs to the same call of Lance as the swap, which does not say how far it came.
-@pytest.mark.parametrize("position", range(1, SWAP - 1))
+@pytest.mark.parametrize("position", range(1, SWAP))
 def test_a_store_that_goes_away_before_the_swap_has_changed_nothing(
     s3_server: Server, warm: omnigraph.Graph, position: int
 ) -> None:

@@ -11,11 +11,12 @@ import socket
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import replace
 from http.client import HTTPConnection, HTTPException
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from itertools import accumulate
 from socketserver import TCPServer
 from typing import Any, assert_never
 
@@ -25,6 +26,8 @@ from tests.support.faults.window import ARM_PATH, DISARM_PATH
 
 _POLL_S = 0.02
 _UPSTREAM_TIMEOUT_S = 60
+# Less than a client waits before it sends a request again.
+_ROUND_TIMEOUT_S = 20
 _BODILESS = frozenset({204, 304})
 # Headers about one connection, which end here; lengths are computed anew.
 _HOP_HEADERS = frozenset(
@@ -71,6 +74,37 @@ class Waves:
             self._answered = max(self._answered, number)
 
 
+class Rounds:
+    """Answers requests in rounds: none of a round before all of it have arrived.
+
+    So a client that sends the requests of a round one after the other waits in vain, however fast it is. `missed` says
+    that this happened, or that a request of a round came before the round before it was answered. `arrived` is how many
+    requests there were; those after the last round are answered at once.
+    """
+
+    def __init__(self, sizes: Sequence[int]) -> None:
+        self.arrived = 0
+        self.missed = False
+        self._answered = 0
+        self._ends = list(accumulate(sizes))
+        self._changed = threading.Condition()
+
+    def wait(self) -> None:
+        with self._changed:
+            self.arrived += 1
+            end = next((end for end in self._ends if self.arrived <= end), 0)
+            before = max((end for end in self._ends if self.arrived > end), default=0)
+            self.missed = self.missed or self._answered < before
+            self._changed.notify_all()
+            if not self._changed.wait_for(lambda: self.missed or self.arrived >= end, _ROUND_TIMEOUT_S):
+                self.missed = True
+                self._changed.notify_all()
+
+    def note_answer(self) -> None:
+        with self._changed:
+            self._answered += 1
+
+
 class Proxy:
     """One listening port. `serial` lets requests through one at a time, so that "before the n-th" is exact."""
 
@@ -84,6 +118,7 @@ class Proxy:
         self._recordings: list[Log] = []
         self._injection: Injection | None = None
         self._waves: Waves | None = None
+        self._rounds: Rounds | None = None
         self._numbered = 0
         self._preconditions = True
         self._closed = False
@@ -156,6 +191,15 @@ class Proxy:
             self._waves = None
 
     @contextmanager
+    def rounds(self, sizes: Sequence[int]) -> Iterator[Rounds]:
+        """Requests inside the block are answered in rounds of these sizes."""
+        self._rounds = rounds = Rounds(sizes)
+        try:
+            yield rounds
+        finally:
+            self._rounds = None
+
+    @contextmanager
     def ignoring_preconditions(self) -> Iterator[None]:
         """Behave like a store that ignores If-None-Match and If-Match: every writer wins."""
         self._preconditions = False
@@ -192,9 +236,13 @@ class Proxy:
                         position = injection.seen
                 request = _describe(self._numbered, method, target, headers, body)
             before, fault = self._strike(injection, position, request)
-            waves = self._waves
+            waves, rounds = self._waves, self._rounds
+            if rounds is not None:
+                rounds.wait()
             with nullcontext() if waves is None else waves.request():
                 answer = None if before else self._forward(method, target, headers, body)
+            if rounds is not None:
+                rounds.note_answer()
             if answer is not None:
                 request = replace(request, status=answer[0], bytes_received=len(answer[2]))
             if armed:

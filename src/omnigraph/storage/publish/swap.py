@@ -4,8 +4,8 @@ Invariant: of all swaps on version N at most one creates version N + 1. With dur
 version N + 1 refers to are durable before its name exists. A reader sees a whole version or none,
 also after a power loss.
 
-- In an object store the swap is Lance's own commit, a conditional PUT. Only ``Overwrite`` is strict there: Lance
-  rebases an append silently, even with no retries.
+- In an object store the swap is a conditional PUT of a manifest that Lance has made in a scratch directory
+  (``storage.outbox.outbox``), after the store has acknowledged every file that the version refers to.
 - On a local disk Lance commits beside the dataset and the swap is a hard link (``storage.objects.beside``), because
   Lance itself creates the name before the content is durable.
 
@@ -22,15 +22,15 @@ from dataclasses import dataclass, replace
 
 import pyarrow as pa
 from lance import LanceDataset, LanceOperation, Transaction
-from lance.commit import CommitConflictError
 from lance.fragment import write_fragments
 
 from omnigraph.core.hints import verify_hint
 from omnigraph.core.tables import FileRecord
-from omnigraph.errors import CorruptionError, StorageError
+from omnigraph.errors import CorruptionError, OmnigraphError, StorageError
 from omnigraph.storage.objects.durability import record_files, sync_directories, sync_files, sync_names
 from omnigraph.storage.objects.failures import foreign, translated
 from omnigraph.storage.objects.version_names import manifest_file
+from omnigraph.storage.outbox.outbox import AHEAD, Outbox
 from omnigraph.storage.publish.first_version import commit_first
 from omnigraph.storage.publish.newest import has_version, newest_version
 from omnigraph.storage.publish.published import mark_published, newest_mark
@@ -82,30 +82,51 @@ def create_manifest(store: Store, location: str, rows: pa.Table) -> ManifestVers
 
 
 def swap_manifest(
-    store: Store, current: ManifestVersion, rows: pa.Table, staged: Sequence[str] = ()
+    store: Store,
+    current: ManifestVersion,
+    rows: pa.Table,
+    staged: Sequence[str] = (),
+    versions: Sequence[str] = (),
 ) -> ManifestVersion:
     """Replace the manifest's rows if it is still at this version: SwapLost or SwapUnclear otherwise.
 
-    The staged files that the rows refer to are made durable first, together with the manifest's own data.
+    The staged files that the rows refer to are made durable first, together with the manifest's own data. ``versions``
+    are the manifests of table versions, which are not made durable again but may be under way to a bucket.
     """
+    outbox = store.outbox
+    if outbox is not None:
+        return _put_in(store, outbox, current, rows, [*staged, *versions])
     base = store.manifest_writer(current.location, current.version)
     with translated("the manifest could not be staged", location=current.location):
         fragments = write_fragments(rows, base, mode="overwrite")
     data = [f"{current.location}/data/{file.path}" for fragment in fragments for file in fragment.files]
     transaction = Transaction(current.version, LanceOperation.Overwrite(rows.schema, fragments))
-    if store.root.capabilities.links_versions:
-        return _link_in(store, current, transaction, data, staged)
-    # The writer's handle may be at an older version; the commit needs the version that was read.
-    base = store.open(current.location, current.version)
+    return _link_in(store, current, transaction, data, staged)
+
+
+def _put_in(
+    store: Store, outbox: Outbox, current: ManifestVersion, rows: pa.Table, staged: Sequence[str]
+) -> ManifestVersion:
+    """The swap in a bucket. The conditional PUT is the commit point: nothing before it is visible.
+
+    Everything before it is sent in parallel, so a small commit waits for the store twice.
+    """
+    location = current.location
+    with translated("the manifest could not be staged", location=location):
+        base = None
+        if not outbox.has_head(location, current.version):
+            base = store.open(location, current.version)
+            # ``is_newest`` uses this handle from now on; to open each version that was written would cost requests.
+            store.manifest_writer(location, current.version)
+        head = outbox.write_head(location, base, current.version, rows)
+    # Before the PUT: a version whose files are not all stored must not get a name.
+    outbox.settle([*staged, *head.files])
     try:
-        # No retries: they would commit on top of a version that this writer has not read.
-        dataset = LanceDataset.commit(base, transaction, max_retries=0, storage_options=store.lance_options)
-    except CommitConflictError as error:
-        raise SwapLost(current.location) from error
-    except foreign() as error:
+        if not outbox.create_head(location, head):
+            raise SwapLost(location)
+    except OmnigraphError as error:
         raise SwapUnclear(str(error)) from error
-    store.remember(current.location, dataset)
-    return ManifestVersion(current.location, dataset.version)
+    return ManifestVersion(location, head.handle.version)
 
 
 def _link_in(
@@ -174,6 +195,9 @@ def latest_manifest(store: Store, location: str, known: int = 0) -> tuple[Manife
         if dataset is None:
             return None
         store.remember(location, dataset)
+        ahead = (dataset.schema.metadata or {}).get(AHEAD.encode())
+        if ahead and not known and (outbox := store.outbox_to_read) is not None:
+            outbox.fetch_ahead(ahead.decode())
         return ManifestVersion(location, dataset.version), _rows(dataset)
     version = newest_version(store.root, location, known)
     if version is None:
@@ -211,7 +235,8 @@ def is_newest(store: Store, current: ManifestVersion) -> bool:
             is_there = has_version(store.root, current.location, current.version)
             return is_there and not has_version(store.root, current.location, current.version + 1)
         try:
-            known = store.open(current.location, current.version)
+            # Any version of the manifest finds the newest one.
+            known = store.manifest_writer(current.location, current.version)
         except CorruptionError:
             # Cleanup deletes the manifests of unnamed branches: there is no version at all, or a newer one.
             return False

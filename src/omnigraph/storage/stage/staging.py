@@ -21,6 +21,7 @@ from omnigraph.errors import ReadSetConflict, StorageError
 from omnigraph.storage.objects.durability import record_files, sync_directories, sync_files
 from omnigraph.storage.objects.failures import foreign, translated
 from omnigraph.storage.objects.version_names import manifest_file
+from omnigraph.storage.outbox.outbox import SMALL_ROWS_BYTES_MAX
 from omnigraph.storage.publish.first_version import commit_first
 from omnigraph.storage.publish.newest import newest_version
 from omnigraph.storage.tables.blob_files import INLINE_BYTES_MAX, has_blobs
@@ -83,17 +84,31 @@ def create_table(store: Store, location: str, schema: pa.Schema) -> StagedVersio
     return StagedVersion(location, dataset.version, 0, files)
 
 
-def write_rows(store: Store, base: LanceDataset, location: str, rows: pa.Table | pa.RecordBatchReader) -> WrittenRows:
-    """Write rows as uncommitted fragments. A reader is streamed in bounded memory."""
+def write_rows(
+    store: Store,
+    base: LanceDataset,
+    location: str,
+    rows: pa.Table | pa.RecordBatchReader,
+    *,
+    settles_later: bool = False,
+) -> WrittenRows:
+    """Write rows as uncommitted fragments. A reader is streamed in bounded memory.
+
+    With ``settles_later`` small files may still be under way to a bucket when this returns; the swap waits for them.
+    """
+    outbox = store.outbox if settles_later and _is_small(base, rows) else None
     stored = fit_table(base.schema, rows) if isinstance(rows, pa.Table) else fit_reader(base.schema, rows)
     try:
-        fragments = write_fragments(stored, base, mode="append", max_rows_per_file=ROWS_PER_FILE_MAX)
+        target = base if outbox is None else outbox.twin(location, base)
+        fragments = write_fragments(stored, target, mode="append", max_rows_per_file=ROWS_PER_FILE_MAX)
     except pa.ArrowInvalid:
         raise
     except foreign() as error:
         raise StorageError(f"rows of {location} could not be written: {error}", location=location) from error
     written = tuple(fragment for fragment in fragments if fragment.physical_rows)
     sizes = {f"{location}/data/{file.path}": file.file_size_bytes or 0 for item in written for file in item.files}
+    if outbox is not None:
+        outbox.send(sizes)
     if has_blobs(base.schema):
         sizes |= _blob_sizes(store, list(sizes), rows)
     ids: tuple[str, ...] | None = None
@@ -108,6 +123,11 @@ def write_rows(store: Store, base: LanceDataset, location: str, rows: pa.Table |
         ids,
         column_numbers(base),
     )
+
+
+def _is_small(base: LanceDataset, rows: pa.Table | pa.RecordBatchReader) -> bool:
+    # Blobs are files of their own, which Lance names while it writes.
+    return isinstance(rows, pa.Table) and rows.nbytes <= SMALL_ROWS_BYTES_MAX and not has_blobs(base.schema)
 
 
 def _blob_sizes(store: Store, data_paths: list[str], rows: pa.Table | pa.RecordBatchReader) -> dict[str, int]:
@@ -125,9 +145,16 @@ def stage_delta(
     added: Sequence[WrittenRows],
     removed: Iterable[int],
     replaced: Sequence[int] = (),
+    *,
+    settles_later: bool = False,
 ) -> StagedVersion:
-    """One detached version: the base without removed row addresses and replaced fragments, with the added rows."""
-    return stage_grouped(store, base, location, added, by_fragment(removed), replaced)
+    """One detached version: the base without removed row addresses and replaced fragments, with the added rows.
+
+    With ``settles_later`` its files may still be under way to a bucket when this returns; the swap waits for them.
+    """
+    groups = by_fragment(removed)
+    shortened = (shorten_fragment(store, base, location, rows, settles_later=settles_later) for rows in groups)
+    return stage_shortened(store, base, location, added, shortened, replaced, settles_later=settles_later)
 
 
 def stage_grouped(
@@ -151,13 +178,21 @@ class ShortenedFragment:
     metadata: FragmentMetadata | None
 
 
-def shorten_fragment(store: Store, base: LanceDataset, location: str, rows: FragmentRows) -> ShortenedFragment:
+def shorten_fragment(
+    store: Store, base: LanceDataset, location: str, rows: FragmentRows, *, settles_later: bool = False
+) -> ShortenedFragment:
     """Write the deletion file of one fragment. Nothing refers to it until a version is staged with it."""
     number, offsets = rows
-    fragment = base.get_fragment(number)
+    outbox = store.outbox if settles_later else None
+    fragment = (base if outbox is None else outbox.twin(location, base)).get_fragment(number)
     assert fragment is not None, "an address comes from this very version"
+    before = fragment.metadata.deletion_file
     with translated(f"rows of {location} could not be removed", location=location):
+        if outbox is not None and before is not None:
+            outbox.bring(f"{location}/{before.path(number)}")
         metadata = fragment.delete_rows(offsets)
+    if outbox is not None and metadata is not None and metadata.deletion_file is not None:
+        outbox.send([f"{location}/{metadata.deletion_file.path(number)}"])
     if metadata is not None:
         store.keys.derive(fragment_key(location, fragment.metadata), fragment_key(location, metadata), offsets)
     return ShortenedFragment(number, metadata)
@@ -170,20 +205,27 @@ def stage_shortened(
     added: Sequence[WrittenRows],
     shortened: Iterable[ShortenedFragment],
     replaced: Sequence[int] = (),
+    *,
+    settles_later: bool = False,
 ) -> StagedVersion:
     """One detached version: the base with fragments shortened or replaced, and the added rows."""
     fragments = _fitting(base, location, added)
     operation, deletions = _update(base, location, fragments, shortened, replaced)
-    dataset = _commit(store, location, base, operation)
+    parts = [*(record.path for part in added for record in part.files), *deletions]
+    dataset = _commit(store, location, base, operation, parts, settles_later=settles_later)
     _remember_ids(store, dataset, location, added)
     return _staged(store, dataset, location, added, deletions)
 
 
-def stage_overwrite(store: Store, base: LanceDataset, location: str, added: Sequence[WrittenRows]) -> StagedVersion:
+def stage_overwrite(
+    store: Store, base: LanceDataset, location: str, added: Sequence[WrittenRows], *, settles_later: bool = False
+) -> StagedVersion:
     """One detached version that holds the added rows and nothing else."""
     fragments = _fitting(base, location, added)
     # Lance would renumber the columns of an Arrow schema, and fragments identify columns by number.
-    dataset = _commit(store, location, base, LanceOperation.Overwrite(base.lance_schema, fragments))
+    operation = LanceOperation.Overwrite(base.lance_schema, fragments)
+    parts = [record.path for part in added for record in part.files]
+    dataset = _commit(store, location, base, operation, parts, settles_later=settles_later)
     _remember_ids(store, dataset, location, added)
     return _staged(store, dataset, location, added, [])
 
@@ -278,8 +320,23 @@ def field_ids(dataset: LanceDataset) -> Iterable[int]:
         pending.extend(current.children())
 
 
-def _commit(store: Store, location: str, base: LanceDataset, operation: Any) -> LanceDataset:
+def _commit(
+    store: Store,
+    location: str,
+    base: LanceDataset,
+    operation: Any,
+    parts: Iterable[str] = (),
+    *,
+    settles_later: bool = False,
+) -> LanceDataset:
+    """Commit a detached version. ``parts`` are its files that may still be under way to a bucket."""
+    outbox = store.outbox
     with translated(f"a version of {location} could not be staged", location=location):
+        if outbox is not None:
+            twin = outbox.commit(location, base, operation, parts)
+            if not settles_later:
+                outbox.settle([manifest_file(location, twin.version)])
+            return store.remember_twin(location, twin)
         transaction = Transaction(base.version, operation, uuid=str(uuid.uuid4()))
         dataset = LanceDataset.commit(base, transaction, detached=True, storage_options=store.lance_options)
     return store.remember(location, dataset)

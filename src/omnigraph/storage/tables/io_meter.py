@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
+from omnigraph.storage.outbox.outbox import Traffic
 from omnigraph.storage.tables.store import Store
 
 
 @dataclass
 class IoMeter:
-    """Requests and bytes, read and written, through the open tables of a store since the meter was made.
+    """Requests and bytes, read and written, of the tables of a store since the meter was made.
 
     Lance counts per open table and resets a count when it is read, so two meters over one store each see only a part.
+    The outbox of a bucket counts what it does without Lance.
     """
 
     store: Store
@@ -19,6 +21,7 @@ class IoMeter:
     bytes: int = 0
     write_requests: int = 0
     written: int = 0
+    _traffic: Traffic = field(default_factory=Traffic)
 
     def __post_init__(self) -> None:
         self.read()
@@ -32,6 +35,11 @@ class IoMeter:
             self.bytes += stats.read_bytes
             self.write_requests += stats.write_iops
             self.written += stats.written_bytes
+        before, self._traffic = self._traffic, self.store.traffic
+        self.requests += self._traffic.reads - before.reads
+        self.bytes += self._traffic.bytes_read - before.bytes_read
+        self.write_requests += self._traffic.writes - before.writes
+        self.written += self._traffic.bytes_written - before.bytes_written
         return self.requests, self.bytes
 
     def totals(self) -> tuple[int, int, int]:

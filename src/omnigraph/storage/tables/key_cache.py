@@ -7,7 +7,7 @@ Tables that are too large for the cache are searched with a filter.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from omnigraph.core.lru import Lru
@@ -24,6 +24,7 @@ CACHED_LISTS_MAX = 32
 """Lists of fragments cached per store: a write asks for the same version several times."""
 
 FragmentKey = tuple[str, str]
+Readable = Callable[[], "lance.LanceDataset"]
 
 
 def file_name(file: Any) -> str:
@@ -75,34 +76,39 @@ class KeyCache:
         """The ids of a fragment and their offsets, if they are cached."""
         return self._fragments.get(key)
 
-    def find(self, location: str, dataset: lance.LanceDataset, ids: Iterable[str]) -> dict[str, int] | None:
-        """Row addresses of the ids that the table holds, or None if the table is too large for the cache."""
+    def find(
+        self, location: str, dataset: lance.LanceDataset, ids: Iterable[str], readable: Readable
+    ) -> dict[str, int] | None:
+        """Row addresses of the ids that the table holds, or None if the table is too large for the cache.
+
+        ``readable`` opens the version for reading, which is needed only for fragments that are not cached.
+        """
         if dataset.count_rows() > self._table_rows_max:
             return None
         listed = self._lists.get((location, dataset.version))
         if listed is None:
             listed = _keyed(location, dataset.get_fragments())
             self._lists.put((location, dataset.version), listed)
-        return self._find(location, dataset, listed, list(ids))
+        return self._find(location, listed, list(ids), readable)
 
     def find_in(
         self,
         location: str,
-        dataset: lance.LanceDataset,
         fragments: Iterable[lance.LanceFragment],
         wanted: list[str],
+        readable: Readable,
     ) -> dict[str, int]:
         """The same for some fragments, whatever their size."""
-        return self._find(location, dataset, _keyed(location, fragments), wanted)
+        return self._find(location, _keyed(location, fragments), wanted, readable)
 
     def _find(
         self,
         location: str,
-        dataset: lance.LanceDataset,
         listed: list[tuple[lance.LanceFragment, FragmentKey]],
         wanted: list[str],
+        readable: Readable,
     ) -> dict[str, int]:
-        known = self._read(location, dataset, [pair for pair in listed if self._fragments.get(pair[1]) is None])
+        known = self._read(location, [pair for pair in listed if self._fragments.get(pair[1]) is None], readable)
         found: dict[str, int] = {}
         for fragment, key in listed:
             offsets = known.get(fragment.fragment_id) or self._fragments.get(key) or {}
@@ -110,14 +116,16 @@ class KeyCache:
         return found
 
     def _read(
-        self, location: str, dataset: lance.LanceDataset, unknown: list[tuple[lance.LanceFragment, FragmentKey]]
+        self, location: str, unknown: list[tuple[lance.LanceFragment, FragmentKey]], readable: Readable
     ) -> dict[int, dict[str, int]]:
         """Read and cache the ids of fragments, all in one scan: other processes add one fragment with every commit."""
         if not unknown:
             return {}
         offsets: dict[int, dict[str, int]] = {fragment.fragment_id: {} for fragment, _ in unknown}
         with translated(f"the ids of {location} cannot be read", location=location):
-            fragments = [fragment for fragment, _ in unknown]
+            dataset = readable()
+            numbers = {fragment.fragment_id for fragment, _ in unknown}
+            fragments = [fragment for fragment in dataset.get_fragments() if fragment.fragment_id in numbers]
             table = dataset.scanner(["id"], with_row_address=True, fragments=fragments).to_table()
         ids, addresses = table.column("id").to_pylist(), table.column("_rowaddr").to_pylist()
         for id_, address in zip(ids, addresses, strict=True):

@@ -57,7 +57,12 @@ class LanceTable:
 
     @property
     def _dataset(self) -> lance.LanceDataset:
-        return self.store.open(self.pin.location, self.pin.lance_version)
+        """For what the manifest says; data is read through ``_readable``."""
+        return self.store.open_pin(self.pin)
+
+    @property
+    def _readable(self) -> lance.LanceDataset:
+        return self.store.open_to_read(self.pin)
 
     @property
     def schema(self) -> pa.Schema:
@@ -80,14 +85,20 @@ class LanceTable:
             deletions,
             metadata.physical_rows,
             metadata.num_rows,
-            partial(deleted_offsets, self.store, self.pin.location, item),
+            partial(self._dead, item),
             frozenset(number for file in metadata.files for number in file.fields),
         )
+
+    def _dead(self, item: lance.LanceFragment) -> Rows:
+        if item.metadata.deletion_file is not None:
+            # A small version is fetched with its deletion files.
+            item = _numbered(self._readable, item.fragment_id)
+        return deleted_offsets(self.store, self.pin.location, item)
 
     def scan(
         self, columns: Sequence[str] | None, where: RowFilter | None, options: ScanOptions
     ) -> Iterator[pa.RecordBatch]:
-        dataset, chosen = self._dataset, options.fragments
+        dataset, chosen = self._readable, options.fragments
         scanner = dataset.scanner(
             columns=None if columns is None else list(columns),
             filter=None if where is None else filter_sql(where),
@@ -106,8 +117,8 @@ class LanceTable:
         with reading(self.pin):
             if fragments is not None:
                 chosen = [item for item in dataset.get_fragments() if item.fragment_id in fragments]
-                return keys.find_in(self.pin.location, dataset, chosen, list(ids))
-            cached = keys.find(self.pin.location, dataset, ids)
+                return keys.find_in(self.pin.location, chosen, list(ids), lambda: self._readable)
+            cached = keys.find(self.pin.location, dataset, ids, lambda: self._readable)
             if cached is not None:
                 return cached
             is_scanned = len(ids) > IDS_PER_FILTER_MAX and len(ids) * SCANNED_SHARE > self.pin.rows
@@ -117,14 +128,14 @@ class LanceTable:
         found: dict[str, int] = {}
         for start in range(0, len(wanted), IDS_PER_FILTER_MAX):
             where = ids_filter("id", wanted[start : start + IDS_PER_FILTER_MAX])
-            table = self._dataset.scanner(columns=["id"], filter=where, with_row_address=True).to_table()
+            table = self._readable.scanner(columns=["id"], filter=where, with_row_address=True).to_table()
             found.update(zip(table.column("id").to_pylist(), table.column("_rowaddr").to_pylist(), strict=True))
         return found
 
     def _scanned_ids(self, wanted: Sequence[str]) -> dict[str, int]:
         found: dict[str, int] = {}
         ids = pa.array(wanted, pa.string())
-        for batch in self._dataset.scanner(columns=["id"], with_row_address=True).to_batches():
+        for batch in self._readable.scanner(columns=["id"], with_row_address=True).to_batches():
             kept = batch.filter(pc.is_in(batch.column("id"), value_set=ids))
             found.update(zip(kept.column("id").to_pylist(), kept.column("_rowaddr").to_pylist(), strict=True))
         return found
@@ -148,7 +159,8 @@ class LanceTable:
     def _stored_rows_with(
         self, fragments: list[lance.LanceFragment], column: str, values: Sequence[str] | None, columns: Sequence[str]
     ) -> Iterator[pa.RecordBatch]:
-        dataset = self._dataset
+        dataset = self._readable
+        fragments = [_numbered(dataset, fragment.fragment_id) for fragment in fragments]
         if values is None or len(values) <= IDS_PER_FILTER_MAX:
             where = None if values is None else ids_filter(column, values)
             yield from dataset.scanner(columns=list(columns), filter=where, fragments=fragments).to_batches()
@@ -170,7 +182,7 @@ class LanceTable:
         remembered = [_remembered(self.store, part, numbers, name) for part in parts]
         if all(piece is not None for piece in remembered):
             return pa.concat_arrays(remembered)
-        wanted = {part.fragment for part in parts}
+        dataset, wanted = self._readable, {part.fragment for part in parts}
         fragments = [fragment for fragment in dataset.get_fragments() if fragment.fragment_id in wanted]
         with translated(f"column {name} of {self.pin.key} cannot be read", table=self.pin.key):
             # Lance returns deleted rows only together with row ids.

@@ -5,12 +5,12 @@ from __future__ import annotations
 import pyarrow as pa
 from lance import FragmentMetadata, LanceDataset
 
-from omnigraph.core.lru import Lru
+from omnigraph.core.lru import Lru, held_bytes
 from omnigraph.storage.tables.key_cache import file_name
 from omnigraph.storage.tables.table_schema import ColumnNumbers, column_numbers
 
-REMEMBERED_BYTES_MAX = 64 * 1024 * 1024
-"""Bytes cached per store."""
+REMEMBERED_BYTES_MAX = 32 * 1024 * 1024
+"""Bytes cached per store: the small fragments of some hundred tables."""
 
 REMEMBERED_TABLE_BYTES_MAX = 1024 * 1024
 """Rows of larger fragments are not cached: only small fragments are folded."""
@@ -23,11 +23,14 @@ class RecentRows:
     """
 
     def __init__(self) -> None:
-        self._tables: Lru[tuple[str, ColumnNumbers], pa.Table] = Lru(REMEMBERED_BYTES_MAX, lambda table: table.nbytes)
+        self._tables: Lru[tuple[str, ColumnNumbers], pa.Table] = Lru(REMEMBERED_BYTES_MAX, held_bytes)
 
     def put(self, path: str, base: LanceDataset, rows: pa.Table) -> None:
         if rows.nbytes <= REMEMBERED_TABLE_BYTES_MAX:
             self._tables.put((path, column_numbers(base)), rows)
+
+    def __len__(self) -> int:
+        return len(self._tables)
 
     def get(self, path: str, columns: ColumnNumbers) -> pa.Table | None:
         return self._tables.get((path, columns))

@@ -33,7 +33,7 @@ Span = tuple[int, int]
 
 def take(store: Store, pin: TablePin, positions: Rows, names: Sequence[str]) -> pa.Table:
     """Columns of the rows at positions, in that order. Positions may repeat; blobs come as Lance describes them."""
-    dataset = store.open(pin.location, pin.lance_version)
+    dataset = store.open_to_read(pin)
     wanted, places = np.unique(positions, return_inverse=True)
     fragments = dataset.get_fragments()
     starts = np.cumsum([0, *(fragment.metadata.num_rows for fragment in fragments)])
@@ -100,7 +100,7 @@ def deleted_offsets(store: Store, location: str, fragment: lance.LanceFragment) 
 
 def _listed(store: Store, path: str) -> Rows | None:
     """The offsets that a deletion file lists, without scanning the live rows; None if it is a bitmap."""
-    content = store.objects.read(path) if path.endswith(".arrow") else None
+    content = store.read_file(path) if path.endswith(".arrow") else None
     if content is None:
         return None
     listed = pa.ipc.open_file(pa.BufferReader(content)).read_all().column(0)

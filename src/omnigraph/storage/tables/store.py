@@ -8,7 +8,10 @@ from __future__ import annotations
 
 import copy
 import os
+import threading
+from collections import OrderedDict
 from collections.abc import Mapping
+from contextlib import suppress
 from typing import Any, Protocol
 
 import lance
@@ -16,7 +19,8 @@ import numpy as np
 import numpy.typing as npt
 
 from omnigraph.core.hints import verify_hint
-from omnigraph.core.lru import Lru
+from omnigraph.core.lru import Lru, held_bytes
+from omnigraph.core.tables import TablePin
 from omnigraph.core.tuning import Tuning
 from omnigraph.errors import CorruptionError, StorageError
 from omnigraph.storage.objects.backends import backend_of, parse_root
@@ -25,16 +29,24 @@ from omnigraph.storage.objects.durability import Durability, read_durability
 from omnigraph.storage.objects.failures import foreign
 from omnigraph.storage.objects.protocol import Objects, Turns
 from omnigraph.storage.objects.uri import Root
+from omnigraph.storage.objects.version_names import DETACHED_BIT, manifest_file
+from omnigraph.storage.outbox.manifest_bytes import manifest_message
+from omnigraph.storage.outbox.outbox import Outbox, Traffic
 from omnigraph.storage.tables.blob_files import BlobFiles
 from omnigraph.storage.tables.key_cache import KeyCache
 from omnigraph.storage.tables.recent_rows import RecentRows
 from omnigraph.storage.tables.row_layout import Layout
+from omnigraph.storage.tables.small_copies import COPIED_ROWS_MAX, Copies
 
 OPEN_TABLES_MAX = 1024
 """Open table versions cached. Each holds its manifest in memory, some kilobytes per hundred fragments."""
 
+OPEN_VERSIONS_MAX = 64
+"""Of these, versions of one table. A process that writes opens a version with every commit, and needs the newest; the
+others serve branches and readers of older snapshots."""
+
 DELETED_BYTES_MAX = 64 * 1024 * 1024
-"""Cache of deleted row numbers, eight bytes each."""
+"""Cache of deleted row numbers."""
 
 MANIFEST_BLOCK_BYTES = 1024 * 1024
 """Read-ahead of a manifest: one GET fetches its whole data file."""
@@ -74,10 +86,15 @@ class Store:
         self.indexes: Lru[tuple[str, int], Any] = Lru(OPEN_TABLES_MAX)
         self.layouts: Lru[tuple[str, int], Layout] = Lru(OPEN_TABLES_MAX)
         self.external: Lru[tuple[str, int], Any] = Lru(OPEN_TABLES_MAX)
-        self.deletions: Lru[tuple[str, str], npt.NDArray[np.int64]] = Lru(DELETED_BYTES_MAX, lambda rows: rows.nbytes)
+        self.deletions: Lru[tuple[str, str], npt.NDArray[np.int64]] = Lru(DELETED_BYTES_MAX, held_bytes)
         self._open: Lru[tuple[str, int], lance.LanceDataset] = Lru(OPEN_TABLES_MAX)
+        self._versions: dict[str, OrderedDict[int, None]] = {}
+        self._versions_lock = threading.Lock()
         self._manifest_writers: Lru[str, lance.LanceDataset] = Lru(OPEN_TABLES_MAX)
         self._besides: dict[str, Beside] = {}
+        self._copies = Copies()
+        self._outbox: Outbox | None = None
+        self._outbox_lock = threading.Lock()
 
     def __getstate__(self) -> dict[str, Any]:
         return {"root": self.root, "options": self.options, "durability": self.durability, "tuning": self.tuning}
@@ -93,21 +110,40 @@ class Store:
     def __repr__(self) -> str:
         return f"Store({str(self.root)!r})"
 
-    def open(self, location: str, version: int) -> lance.LanceDataset:
-        """A table at a version, from the cache or by one HEAD and one GET."""
+    def open(self, location: str, version: int, *, is_small: bool = False) -> lance.LanceDataset:
+        """A table at a version, from the cache or by one HEAD and one GET; by one GET if it is small."""
         key = (location, version)
+        if self._outbox is not None and self._outbox.is_busy:
+            self._outbox.settle([manifest_file(location, version)])
         cached = self._open.get(key)
         if cached is not None:
             return cached
-        return self.remember(location, self.open_own(location, version))
+        return self.remember(location, self.open_own(location, version, is_small=is_small))
 
-    def open_own(self, location: str, version: int) -> lance.LanceDataset:
+    def open_pin(self, pin: TablePin) -> lance.LanceDataset:
+        """The version of a pin."""
+        return self.open(pin.location, pin.lance_version, is_small=pin.rows <= COPIED_ROWS_MAX)
+
+    def open_to_read(self, pin: TablePin) -> lance.LanceDataset:
+        """The version of a pin for reading only: of a bucket, a copy of it on this machine if it is small."""
+        stored = self.open_pin(pin)
+        outbox = self.outbox_to_read if pin.rows <= COPIED_ROWS_MAX else None
+        return stored if outbox is None else self._copies.open(outbox, pin.location, stored)
+
+    def open_own(self, location: str, version: int, *, is_small: bool = False) -> lance.LanceDataset:
         """A handle that is not shared: building an index blocks every other use of its handle."""
         if self.guard is not None:
             self.guard.before_open(location, version)
         try:
-            dataset = lance.dataset(
-                self.root.table_uri(location), version=version, storage_options=self.lance_options, session=self.session
+            # Lance finds out the size of a manifest first. With the content in hand it would do so for the indexes of
+            # the version, so large tables are left to it.
+            message = self._message(location, version) if is_small and version & DETACHED_BIT else None
+            dataset = lance.LanceDataset(
+                self.root.table_uri(location),
+                version,
+                storage_options=self.lance_options,
+                serialized_manifest=message,
+                session=self.session,
             )
             # Lance decodes the schema lazily, and panics if it is damaged: force it here, inside the translation.
             assert dataset.schema is not None
@@ -125,6 +161,12 @@ class Store:
     def remember(self, location: str, dataset: lance.LanceDataset) -> lance.LanceDataset:
         """Cache an open version, such as one that a commit just returned."""
         self._open.put((location, dataset.version), dataset)
+        with self._versions_lock:
+            versions = self._versions.setdefault(location, OrderedDict())
+            versions[dataset.version] = None
+            oldest = versions.popitem(last=False)[0] if len(versions) > OPEN_VERSIONS_MAX else None
+        if oldest is not None:
+            self._open.drop((location, oldest))
         return dataset
 
     def manifest_writer(self, location: str, version: int) -> lance.LanceDataset:
@@ -141,6 +183,58 @@ class Store:
     def beside(self, location: str) -> Beside:
         """The scratch directory in which this process commits versions of a local manifest."""
         return self._besides.setdefault(location, Beside(self.root, location))
+
+    @property
+    def traffic(self) -> Traffic:
+        """Requests that did not go through Lance since the store was opened, of small files of a bucket."""
+        return Traffic() if self._outbox is None else self._outbox.traffic
+
+    @property
+    def outbox(self) -> Outbox | None:
+        """The scratch directory for small files of a bucket; None on a local disk."""
+        if self.root.is_local:
+            return None
+        with self._outbox_lock:
+            if self._outbox is None:
+                try:
+                    self._outbox = Outbox(self.objects)
+                except OSError as error:
+                    raise StorageError(
+                        f"there is no temporary directory for the files of a commit: {error}",
+                        hint="set TMPDIR to a directory that this process can write",
+                    ) from error
+            return self._outbox
+
+    @property
+    def outbox_to_read(self) -> Outbox | None:
+        """The same for readers, who do without it on a machine that has no temporary directory."""
+        with suppress(StorageError):
+            return self.outbox
+        return None
+
+    def _message(self, location: str, version: int) -> bytes | None:
+        if self.root.is_local:
+            return None
+        content = self.objects.read(manifest_file(location, version))
+        if content is None:
+            raise FileNotFoundError(f"{manifest_file(location, version)} is missing")
+        return manifest_message(content)
+
+    def read_file(self, path: str) -> bytes | None:
+        """The content of a file that never changes, or None if there is none."""
+        content = None if self._outbox is None else self._outbox.content(path)
+        return self.objects.read(path) if content is None else content
+
+    def remember_twin(self, location: str, twin: lance.LanceDataset) -> lance.LanceDataset:
+        """Cache a version that the outbox has made, opened without a request."""
+        dataset = lance.LanceDataset(
+            self.root.table_uri(location),
+            twin.version,
+            storage_options=self.lance_options,
+            serialized_manifest=twin._ds.serialized_manifest(),
+            session=self.session,
+        )
+        return self.remember(location, dataset)
 
     def opened(self) -> list[lance.LanceDataset]:
         """The open tables."""
