@@ -220,7 +220,7 @@ class Values:
         if name == "decimal":
             return Decimal(values[0])
         if name == "json_set":
-            part = naive_functions.cast(values[2], self.scalar(arguments[2], row), Scalar.JSON)
+            part = _as_json(values[2], self.scalar(arguments[2], row))
             return naive_functions.json_set(Scalar.JSON, *values[:2], part)
         if name == "size" and self.scalar(arguments[0], row) is Scalar.JSON:
             return naive_functions.json_size(Scalar.JSON, values[0])
@@ -407,10 +407,7 @@ class Values:
             return left in items
         if node.operator is Op.CONTAINS and isinstance(left, list):
             return right in [naive_functions.cast(item, sides[0], Scalar.JSON) for item in left]
-        left, right = (
-            value if side is Scalar.JSON else _as_json(value, side)
-            for value, side in zip((left, right), sides, strict=True)
-        )
+        left, right = (_as_json(value, side) for value, side in zip((left, right), sides, strict=True))
         if node.operator is Op.CONTAINS:
             return naive_functions.json_contains(Scalar.JSON, left, right)
         if node.operator in (Op.STARTS_WITH, Op.ENDS_WITH):
@@ -495,6 +492,8 @@ def _arithmetic(by: Op, left: Any, right: Any) -> Any:
 
 def _as_json(value: Any, given: Scalar) -> str | None:
     """A value, or a list of some, as it is compared with a JSON value."""
+    if given is Scalar.JSON:
+        return None if value is None else str(value)
     if isinstance(value, list):
         return f"[{','.join(str(naive_functions.cast(item, given, Scalar.JSON)) for item in value)}]"
     found: str | None = naive_functions.cast(value, given, Scalar.JSON)
