@@ -16,10 +16,8 @@ from __future__ import annotations
 
 import os
 import shutil
-import tempfile
 import threading
 import uuid
-import weakref
 from collections import OrderedDict
 from collections.abc import Iterable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, wait
@@ -41,6 +39,7 @@ from omnigraph.storage.objects.protocol import Objects
 from omnigraph.storage.objects.uri import LOCAL_SCHEME
 from omnigraph.storage.objects.version_names import DETACHED_BIT, manifest_file
 from omnigraph.storage.outbox.manifest_bytes import manifest_content
+from omnigraph.storage.scratch import ScratchDirectory
 
 SMALL_ROWS_BYTES_MAX = 8 * 1024 * 1024
 """Rows in memory above this size are written to the store directly: their content would be held twice."""
@@ -99,8 +98,7 @@ class Outbox:
 
     def __init__(self, objects: Objects) -> None:
         self._objects = objects
-        self._directory = tempfile.mkdtemp(prefix="omnigraph-outbox-")
-        weakref.finalize(self, shutil.rmtree, self._directory, ignore_errors=True)
+        self._scratch = ScratchDirectory("omnigraph-outbox-")
         self._session = lance.Session(_SESSION_BYTES_MAX, _SESSION_BYTES_MAX)  # type: ignore[attr-defined] # undeclared
         self._twins: Lru[tuple[str, int], _Twin] = Lru(TWINS_BYTES_MAX, held_bytes)
         self._heads: Lru[str, LanceDataset] = Lru(HANDLES_MAX)
@@ -305,7 +303,7 @@ class Outbox:
 
     def local(self, path: str) -> str:
         """The place of a file in the scratch directory."""
-        return os.path.join(self._directory, path)
+        return os.path.join(self._scratch.path, path)
 
 
 @cache

@@ -11,7 +11,7 @@ import os
 import re
 import tempfile
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -23,10 +23,10 @@ from omnigraph.rows.typed_rows import TypedRows, counting
 from omnigraph.rows.validate import text_column, unique_columns
 from omnigraph.rows.violations import Place
 from omnigraph.schema.catalog import EdgeType
+from omnigraph.storage.scratch import ScratchDirectory
 from omnigraph.write import limits
 from omnigraph.write.load.id_order import IdOrder
 from omnigraph.write.load.patterns import Patterns
-from omnigraph.write.load.spill_directory import scratch_directory
 
 if TYPE_CHECKING:
     import duckdb
@@ -353,11 +353,11 @@ def open_keys(make: Callable[[duckdb.DuckDBPyConnection], K], threads: int | Non
     """
     import duckdb
 
-    with scratch_directory() as directory:
+    with closing(ScratchDirectory("omnigraph-load-")) as scratch:
         connection = duckdb.connect(
             ":memory:",
             config={
-                "temp_directory": os.path.join(directory, "spill"),
+                "temp_directory": os.path.join(scratch.path, "spill"),
                 # Every table has a column for the order, so storage order is not needed.
                 "preserve_insertion_order": "false",
                 "autoinstall_known_extensions": "false",

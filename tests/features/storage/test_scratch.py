@@ -1,22 +1,23 @@
-"""Directories beside a load: gone with it, and gone with the next one if it was killed."""
+"""Temporary directories: gone with their process, and gone with the next one if it was killed."""
 
 import os
 import signal
 import subprocess
 import sys
 import tempfile
+from contextlib import closing
 from pathlib import Path
 
 import pytest
 
-from omnigraph.write.load.spill_directory import scratch_directory
+from omnigraph.storage.scratch import ScratchDirectory
 
 KILLED = """
 import os, signal
-from omnigraph.write.load.spill_directory import scratch_directory
-with scratch_directory() as directory:
-    open(os.path.join(directory, "spill"), "w").close()
-    os.kill(os.getpid(), signal.SIGKILL)
+from omnigraph.storage.scratch import ScratchDirectory
+directory = ScratchDirectory("omnigraph-load-")
+open(os.path.join(directory.path, "spill"), "w").close()
+os.kill(os.getpid(), signal.SIGKILL)
 """
 
 
@@ -34,14 +35,15 @@ def test_what_a_killed_process_left_goes_with_the_next_load_and_nothing_else_doe
     assert killed.returncode == -signal.SIGKILL
     (left,) = set(temporary.iterdir()) - {strange}
     assert (left / "spill").exists()
-    with scratch_directory() as mine:
+    with closing(ScratchDirectory("omnigraph-load-")) as mine:
         assert not left.exists()
-        with scratch_directory() as other:
-            assert set(temporary.iterdir()) == {strange, Path(mine), Path(other)}
+        with closing(ScratchDirectory("omnigraph-load-")) as other:
+            assert set(temporary.iterdir()) == {strange, Path(mine.path), Path(other.path)}
     assert set(temporary.iterdir()) == {strange}
 
 
-def test_a_directory_goes_also_when_the_load_fails(temporary: Path) -> None:
-    with pytest.raises(ZeroDivisionError), scratch_directory():
-        raise ZeroDivisionError
+def test_a_directory_goes_with_its_owner_at_the_latest(temporary: Path) -> None:
+    directory = ScratchDirectory("omnigraph-outbox-")
+    assert list(temporary.iterdir()) == [Path(directory.path)]
+    del directory
     assert list(temporary.iterdir()) == []
