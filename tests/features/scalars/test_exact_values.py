@@ -311,3 +311,14 @@ def test_a_mutation_assigns_parts_of_json_that_its_pattern_read(
         f'query q() {{ match {{ $a: P {{ name: "a" }} $b: P {{ name: "b" }} }} update $b set {{ {assignment} }} }}'
     )
     assert graph.query('match { $p: P { name: "b" } } return { $p.details }').to_dicts() == [{"p.details": details}]
+
+
+def test_the_mean_of_durations_is_the_same_however_often_a_query_runs(tmp_path: Path) -> None:
+    graph = omnigraph.create(
+        tmp_path / "g", "node P { name: String @key  took: Duration? }\nedge To: P -> P", durability="os"
+    )
+    nodes = [{"type": "P", "data": {"name": name, "took": took}} for name, took in (("a", 0), ("b", 1))]
+    graph.load([*nodes, *({"edge": "To", "from": "a", "to": name} for name in "ab")], "append")
+    text = 'match { $a: P { name: "a" } $a to $z } return { avg($z.took) as mean }'
+    # Queries that run again are compiled to closures.
+    assert [graph.query(text).to_dicts() for _ in range(3)] == [[{"mean": timedelta(milliseconds=1)}]] * 3

@@ -8,6 +8,7 @@ from operator import add, itemgetter
 from typing import Any, Final
 
 from omnigraph.core.operators import AggregateFunction
+from omnigraph.core.scalars import Scalar
 from omnigraph.exec.compiled.expressions import Read, compile_expression
 from omnigraph.exec.compiled.recipe import Bound, Call, Maker, NotCompiled, Row, Scope
 from omnigraph.exec.compiled.steps import RowCompiler, in_order, in_sort_order, sliced
@@ -132,6 +133,8 @@ def _aggregate(expression: ir.Expr, scope: Scope) -> Maker[Shape]:
         return lambda _: len
     if expression.function not in _REDUCERS:
         raise NotCompiled(expression.function.value)
+    if expression.type.scalar is Scalar.DURATION and expression.function in _EXACT:
+        raise NotCompiled("a sum or mean of durations, which is exact and bounded")
     reduced = _REDUCERS[expression.function]
     is_distinct = expression.distinct and not AGGREGATES[expression.function].ignores_duplicates
     make_read = compile_expression(expression.argument, scope)
@@ -169,6 +172,9 @@ _REDUCERS: Final[Mapping[AggregateFunction, Callable[[list[Any]], Any]]] = {
     AggregateFunction.COLLECT: list,
 }
 """Over values that are not null."""
+
+
+_EXACT: Final = (AggregateFunction.SUM, AggregateFunction.AVG)
 
 
 def _distinct(rows: list[Values]) -> list[Values]:
