@@ -32,11 +32,11 @@ from omnigraph.storage.objects.uri import Root
 from omnigraph.storage.objects.version_names import DETACHED_BIT, manifest_file
 from omnigraph.storage.outbox.manifest_bytes import manifest_message
 from omnigraph.storage.outbox.outbox import Outbox, Traffic
-from omnigraph.storage.tables.blob_files import BlobFiles
+from omnigraph.storage.outbox.small_copies import COPIED_ROWS_MAX, Copies
+from omnigraph.storage.tables.blob_files import BlobFiles, has_blobs
 from omnigraph.storage.tables.key_cache import KeyCache
 from omnigraph.storage.tables.recent_rows import RecentRows
 from omnigraph.storage.tables.row_layout import Layout
-from omnigraph.storage.tables.small_copies import COPIED_ROWS_MAX, Copies
 
 OPEN_TABLES_MAX = 1024
 """Open table versions cached. Each holds its manifest in memory, some kilobytes per hundred fragments."""
@@ -128,7 +128,9 @@ class Store:
         """The version of a pin for reading only: of a bucket, a copy of it on this machine if it is small."""
         stored = self.open_pin(pin)
         outbox = self.outbox_to_read if pin.rows <= COPIED_ROWS_MAX else None
-        return stored if outbox is None else self._copies.open(outbox, pin.location, stored)
+        if outbox is None or has_blobs(stored.schema):
+            return stored
+        return self._copies.open(outbox, pin.location, stored)
 
     def open_own(self, location: str, version: int, *, is_small: bool = False) -> lance.LanceDataset:
         """A handle that is not shared: building an index blocks every other use of its handle."""

@@ -6,7 +6,7 @@ version is therefore fetched at the first read of its data: all files at the sam
 files, so the next version costs only its new files, and none if this process has written them.
 
 A copy is a directory of links, which lives as long as a handle of it: files that the outbox drops stay readable for
-those who read them. Nothing writes through a copy.
+those who read them. Nothing writes through a copy. Versions with blobs, which have more files, must not be copied.
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ from lance import LanceDataset
 
 from omnigraph.core.lru import Lru
 from omnigraph.errors import StorageError
+from omnigraph.storage.objects.failures import translated
 from omnigraph.storage.outbox.outbox import Outbox
-from omnigraph.storage.tables.blob_files import has_blobs
 
 COPIED_ROWS_MAX = 10_000
 """Rows of a version that is copied. Larger ones have indexes, and queries read parts of them."""
@@ -61,14 +61,15 @@ class Copies:
 
 
 def _copied(outbox: Outbox, location: str, stored: LanceDataset) -> LanceDataset | None:
-    paths = _small_files(stored)
-    if paths is None:
-        return None
     directory = f"copies/{uuid.uuid4().hex}"
     try:
-        with ThreadPoolExecutor(len(paths)) as pool:
-            list(pool.map(lambda path: outbox.link(f"{location}/{path}", f"{directory}/{path}"), paths))
-    except (StorageError, OSError):
+        with translated("a version cannot be copied", location=location):
+            paths = _small_files(stored)
+            if paths is None:
+                return None
+            with ThreadPoolExecutor(len(paths)) as pool:
+                list(pool.map(lambda path: outbox.link(f"{location}/{path}", f"{directory}/{path}"), paths))
+    except StorageError:
         # Whatever is wrong, Lance reports it when it reads the version itself.
         shutil.rmtree(outbox.local(directory), ignore_errors=True)
         return None
@@ -89,6 +90,6 @@ def _small_files(stored: LanceDataset) -> list[str] | None:
         return None
     if len(files) + len(deletions) > COPIED_FILES_MAX:
         return None
-    if has_blobs(stored.schema) or stored.describe_indices():
+    if stored.describe_indices():
         return None
     return [*(f"data/{file.path}" for file in files), *deletions]
