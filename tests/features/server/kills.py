@@ -136,8 +136,10 @@ EVIDENCE: Mapping[str, Callable[[Graph, Turn], bool]] = {
 
 def commits_of(answer: Mapping[str, Any]) -> tuple[str, ...]:
     """The commits that an answer names: one, several, or none if there was nothing to do."""
-    named = [*answer.get("commits", ()), *([answer["commit"]] if answer.get("commit") else [])]
-    return tuple(commit["graph_commit_id"] for commit in named)
+    listed = answer.get("commits")
+    # Those of a cleanup are the ids of the commits that it gave up; those of a verification are their number.
+    named = [*(listed if isinstance(listed, list) else ()), *([answer["commit"]] if answer.get("commit") else [])]
+    return tuple(commit["graph_commit_id"] for commit in named if isinstance(commit, Mapping))
 
 
 def has_commits(graph: Graph, commits: Iterable[str]) -> bool:
