@@ -188,9 +188,9 @@ class Opened:
         self.scans = 0
         open_own, scan = Store.open_own, LanceTable.scan
 
-        def opening(store: Store, location: str, version: int) -> Any:
+        def opening(store: Store, location: str, version: int, **options: Any) -> Any:
             self.versions.append((location, version))
-            return open_own(store, location, version)
+            return open_own(store, location, version, **options)
 
         def scanning(*given: Any) -> Any:
             self.scans += 1

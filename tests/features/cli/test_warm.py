@@ -83,7 +83,8 @@ class Warm:
     def start_reading(self) -> subprocess.Popen[bytes]:
         """A command that reads standard input and has begun to; its input stays open."""
         started = subprocess.Popen(
-            self.command("query", "--store", "graph", "--query", "/dev/stdin"),
+            # Programs that run in the background are started with it ignored, and hand that on.
+            ["env", "--default-signal=INT", *self.command("query", "--store", "graph", "--query", "/dev/stdin")],
             env=self.environment,
             cwd=self.home,
             stdin=subprocess.PIPE,

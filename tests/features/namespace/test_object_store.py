@@ -57,4 +57,4 @@ def test_a_batch_costs_the_same_after_many_commits(s3_server: Server, s3_bucket:
         graph.mutate(f'query q() {{ insert Person {{ name: "m{number}" }} }}')
     many = min(requests(number) for number in (-4, -5, -6))
 
-    assert many == few == 14
+    assert many == few == 13

@@ -322,3 +322,16 @@ def test_the_mean_of_durations_is_the_same_however_often_a_query_runs(tmp_path: 
     text = 'match { $a: P { name: "a" } $a to $z } return { avg($z.took) as mean }'
     # Queries that run again are compiled to closures.
     assert [graph.query(text).to_dicts() for _ in range(3)] == [[{"mean": timedelta(milliseconds=1)}]] * 3
+
+
+@pytest.mark.parametrize(
+    "where",
+    ["name = 'a'", "took > interval 1 second", "price > 1 and opens > time '00:00:01'", "name <> 'a' or took is null"],
+)
+def test_sql_filters_types_with_exact_values_as_a_table_in_memory_does(products: Graph, where: str) -> None:
+    import duckdb
+
+    Product = products.snapshot().to_arrow("node:Product")  # noqa: F841, N806 # DuckDB finds the table by its name
+    expected = duckdb.sql(f'select name from "Product" where {where} order by name').fetchall()
+    found = products.sql(f"select name from Product where {where} order by name").rows
+    assert [(row["name"],) for row in found] == expected

@@ -8,14 +8,17 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 import pytest
+from lance import LanceDataset
 
 from omnigraph.core.tables import TablePin
 from omnigraph.core.tuning import Tuning
+from omnigraph.errors import StorageError
 from omnigraph.storage.index.building import absorbed, build_segment, counting_dead_rows, planned_segments
 from omnigraph.storage.index.indexes import IndexKind, IndexSpec, coverage_of, fragment_rows
 from omnigraph.storage.index.kinds import TRAITS, IndexTraits, segment_rows_max
 from omnigraph.storage.index.probes import Neighbours, Question, Words
 from omnigraph.storage.index.reads import known_indexes
+from omnigraph.storage.objects.version_names import manifest_file
 from omnigraph.storage.stage.staging import StagedVersion, create_table, stage_delta, stage_operation, write_rows
 from omnigraph.storage.tables.filters import Comparison, Substring
 from omnigraph.storage.tables.store import Store
@@ -117,3 +120,13 @@ def test_segments_with_statistics_are_rebuilt_when_deleted_rows_are_dropped(
     losing = [item.metadata for item in shortened.get_fragments()]
     found = counting_dead_rows(shortened, losing)
     assert bool(found) is (TRAITS[kind].statistics_type is not None)
+
+
+def test_indexes_that_cannot_be_read_are_a_typed_error(store: Store, staged: StagedVersion) -> None:
+    """Lance reads their section of the manifest late, and not by the handle that opened it."""
+    pin = indexed(store, staged, IndexSpec("value", IndexKind.BTREE))
+    opened = store.open(pin.location, pin.lance_version)
+    dataset = LanceDataset(opened.uri, opened.version, serialized_manifest=opened._ds.serialized_manifest())
+    Path(store.root.local(manifest_file(pin.location, pin.lance_version))).unlink()
+    with pytest.raises(StorageError, match="indexes of"):
+        coverage_of(dataset, [IndexSpec("value", IndexKind.BTREE)])

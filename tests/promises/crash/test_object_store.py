@@ -9,7 +9,6 @@ from _pytest.mark import ParameterSet
 from tests.promises.crash.sweep import DONE, S3Sweep, sample, walk
 from tests.promises.crash.writers import CREATE, WRITERS
 from tests.support.faults.fault import DropAt, KillAt, RequestFault, RespondAt
-from tests.support.faults.request_log import Request
 from tests.support.faults.s3 import Server
 from tests.support.sampling import sampled
 
@@ -70,18 +69,6 @@ def test_creating_a_graph_ends_with_its_stamp(tmp_path: Path, s3_server: Server)
     """A request behind it could fail and report a graph as not created that exists."""
     last = S3Sweep(CREATE, tmp_path, s3_server).requests[-1]
     assert (last.method, last.key.rpartition("/")[2]) == ("PUT", "omnigraph.json")
-
-
-def test_losing_the_credentials_while_indexes_are_read_is_a_typed_refusal(tmp_path: Path, s3_server: Server) -> None:
-    """Lance reads the section of the indexes late, by a request of its own for the manifest of the version."""
-    sweep = S3Sweep("extend", tmp_path, s3_server)
-    reads = [n for n, request in enumerate(sweep.requests, 1) if is_read_of_a_version(request)]
-    assert reads
-    walk(sweep, locked_out(reads))
-
-
-def is_read_of_a_version(request: Request) -> bool:
-    return request.method == "GET" and "/_versions/d" in request.key
 
 
 @pytest.mark.long

@@ -107,7 +107,7 @@ def test_a_mark_is_written_again(root: Path, damage: sweep.Damage) -> None:
     assert (root / path).read_bytes() == content
 
 
-@pytest.mark.parametrize("damage", [sweep.flip(0.5), sweep.truncate, sweep.remove])
+@pytest.mark.parametrize("damage", [sweep.flip(0.75), sweep.truncate, sweep.remove])
 def test_without_its_newest_manifest_a_branch_goes_back_to_the_version_before(root: Path, damage: sweep.Damage) -> None:
     before = omnigraph.open(root)
     head, parent = [commit.id for commit in before.commits(limit=2)]

@@ -169,10 +169,10 @@ def test_one_write_that_cannot_be_staged_does_not_harm_the_others(
 ) -> None:
     write_rows = staging.write_rows
 
-    def failing(store: Any, base: Any, location: str, rows: Any) -> Any:
+    def failing(store: Any, base: Any, location: str, rows: Any, **options: Any) -> Any:
         if "bad" in rows.column("id").to_pylist():
             raise StorageError("the disk refuses this one")
-        return write_rows(store, base, location, rows)
+        return write_rows(store, base, location, rows, **options)
 
     monkeypatch.setattr(staging, "write_rows", failing)
     futures = together(graph, [lambda n=n: insert(graph, n) for n in ("a", "bad", "c")])

@@ -458,7 +458,6 @@ BROKEN = [
         'update P set { age: 3 } where name = "a" and not age is null',
     ),
     Broken("¦DELETE FROM P WHERE age > 3;", "this is SQL", "the same in `.gq`: delete P where age > 3"),
-    Broken("match { $p: P } ¦update $p set { a: 1 }", "expected `return` after the `match` block", "inside of a query"),
     Broken("match { $p: P } return { $p } ¦skip 3", "expected the end of the read", "write `offset`"),
     _clause("$p: P ¦optional { $p knows $q }", "the name `optional` alone is not a clause", "`maybe { ... }`"),
     Broken("¦DELETE FROM P", "this is SQL", "a mutation in `.gq`: delete Person where"),

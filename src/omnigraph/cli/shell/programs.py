@@ -150,6 +150,7 @@ def _moved(item: Diagnostic, source: Source, shift: int, known: Mapping[str, obj
     hint = item.hint
     # Codes with a T are mistakes of meaning: the text parses, so a variable stands where a value can.
     is_unknown = marked.startswith("$") and marked[1:].isidentifier() and marked[1:] not in known
-    if hint is None and is_unknown and item.code.startswith("T"):
+    # A shell has no headers that declare parameters; a similar name is the better advice.
+    if is_unknown and item.code.startswith("T") and not (hint or "").startswith("did you mean"):
         hint = f"\\set {marked[1:]} VALUE sets a parameter"
     return replace(item, source=source, span=span, hint=hint)

@@ -106,9 +106,14 @@ class TableSource(pads.Dataset):  # type: ignore[misc] # pyarrow has no types
 
 
 def _takes_expressions(schema: pa.Schema) -> bool:
-    """False if a column holds lists of unsigned numbers: Lance then accepts no expression on the table."""
+    """False if a column holds durations or lists of unsigned numbers: Lance then accepts no expression on the table."""
     return not any(
-        pa.types.is_list(field.type) and pa.types.is_unsigned_integer(field.type.value_type) for field in schema
+        pa.types.is_duration(field.type)
+        or (
+            pa.types.is_list(field.type)
+            and (pa.types.is_unsigned_integer(field.type.value_type) or pa.types.is_duration(field.type.value_type))
+        )
+        for field in schema
     )
 
 
