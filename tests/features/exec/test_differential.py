@@ -211,7 +211,7 @@ DIFFERENCES_MAX = 20
 
 
 def sweep(seed: int, queries: int, path: Path, progress: Progress | None = None) -> Counter[str]:
-    """One schema and graph, so many queries at each place. A difference is raised, or shown as progress."""
+    """One schema and graph, and a number of queries at each place. A difference is raised, or shown as progress."""
     rng = Random(seed)
     schema = make_schema(rng, has_wide=True)
     graph = create(path / f"g{seed}", schema.text, durability="os", clock=FixedClock())

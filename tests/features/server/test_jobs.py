@@ -20,6 +20,7 @@ from omnigraph.core.ports import SystemClock, UlidSource
 from omnigraph.engine.upkeep.job_records import job_records
 from omnigraph.server.access.states import State
 from omnigraph.server.http.refusals import Refusal
+from omnigraph.server.http.uploads import Upload
 from omnigraph.server.jobs.job import JobFacts, JobState, Written
 from omnigraph.server.jobs.owners import is_alive, this_process
 from omnigraph.server.jobs.pool import OPEN_PER_ACTOR_MAX, Jobs
@@ -407,3 +408,13 @@ class TestRestarts:
         path.write_bytes(path.read_bytes().replace(b"ann", b"bob"))
         for name in (job_id, UlidSource().new_id(), "../omnigraph", "x"):
             assert Jobs().find("g", graph, name) is None
+
+
+def test_an_upload_without_an_owner_goes_also_when_its_directory_was_emptied(tmp_path: Path) -> None:
+    upload = Upload("csv", str(tmp_path))
+    assert list(tmp_path.iterdir()) == [Path(upload.path)]
+    del upload
+    assert list(tmp_path.iterdir()) == []
+    emptied = Upload("csv", str(tmp_path))
+    Path(emptied.path).unlink()
+    emptied.close()

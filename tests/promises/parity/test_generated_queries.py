@@ -46,7 +46,7 @@ def divided(spark: SparkSession, graph: BothEngines, partitions: int) -> Iterato
 def sweep(
     spark: SparkSession, seed: int, queries: int, path: Path, partitions: int, progress: Progress | None = None
 ) -> Counter[str]:
-    """One schema and graph, so many queries at each place. A difference is raised, or shown as progress."""
+    """One schema and graph, and a number of queries at each place. A difference is raised, or shown as progress."""
     rng = Random(seed)
     schema = make_schema(rng, has_wide=True)
     plain = create(path / f"g{seed}", schema.text, durability="os", clock=FixedClock())

@@ -6,7 +6,9 @@ import asyncio
 import io
 import os
 import tempfile
+import weakref
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, BinaryIO, Final
 
@@ -40,10 +42,11 @@ class Upload:
     def __init__(self, format_name: str, directory: str | None) -> None:
         self.format = format_name
         self.size = 0
-        # Deleted by its finalizer at the latest: a request may be refused after its body was read.
         self._file: Any = tempfile.NamedTemporaryFile(  # noqa: SIM115 - outlives the request, and is closed by the job
-            prefix="omnigraph-", suffix=f".{format_name}", dir=directory
+            prefix="omnigraph-", suffix=f".{format_name}", dir=directory, delete=False
         )
+        # Removed by its finalizer at the latest: a request may be refused after its body was read.
+        self._end = weakref.finalize(self, _remove, self._file)
 
     @property
     def path(self) -> str:
@@ -66,7 +69,14 @@ class Upload:
         return _Named(self.path, self.name)
 
     def close(self) -> None:
-        self._file.close()
+        self._end()
+
+
+def _remove(file: Any) -> None:
+    file.close()
+    # The operator may have emptied the directory.
+    with suppress(FileNotFoundError):
+        os.unlink(file.name)
 
 
 class _Named(io.BufferedReader):
