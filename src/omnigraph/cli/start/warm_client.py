@@ -131,9 +131,6 @@ def _outcome(channel: socket.socket) -> int:
         while len(answer) < len(ENDED) + STATUS_BYTES and (part := channel.recv(64)):
             answer += part
     if not answer.startswith(ENDED):
-        os.write(
-            2, b"error: the warm process ended while it ran this command\n  hint: a write may have been committed: "
-        )
         os.write(2, ENDED_EARLY)
         return LOST
     status = int.from_bytes(answer[len(ENDED) :], "big")
