@@ -104,6 +104,26 @@ def test_an_end_that_was_not_finished_is_finished(graph: omnigraph.Graph) -> Non
     assert not list((root(graph) / "jobs").iterdir())
 
 
+def test_a_note_that_is_written_after_the_end_of_its_load_goes_at_once(graph: omnigraph.Graph) -> None:
+    """A killed executor does not end the Python process of its task, which may write after the load has ended."""
+    insert(graph, "a")
+    written = started(graph, "JOB")
+    (root(graph) / "jobs/JOB.json").unlink()
+    assert graph.cleanup(dry_run=True, grace="0s").files["jobs"][Fate.DELETED].files == 2
+    graph.cleanup(grace="0s")
+    assert not any(path.exists() for path in written)
+    assert not list((root(graph) / "jobs").iterdir())
+
+
+def test_an_end_that_was_interrupted_is_finished_without_waiting(graph: omnigraph.Graph) -> None:
+    insert(graph, "a")
+    written = started(graph, "JOB")
+    put(graph, owner_mark("JOB", 1), ENDED.decode() + "its own load")
+    graph.cleanup(grace="0s")
+    assert not any(path.exists() for path in written)
+    assert not list((root(graph) / "jobs").iterdir())
+
+
 def test_a_journal_that_ends_while_cleanup_looks_was_published(graph: omnigraph.Graph) -> None:
     """Jobs are looked at before branches: a journal that is gone by then belongs to a commit that is seen."""
     insert(graph, "a")

@@ -56,12 +56,23 @@ class Job:
     @property
     def notes(self) -> list[str]:
         """The notes of its tasks."""
-        head = f"{DIRECTORY}/{self.id}.json"
-        return [file.path for file in self.files if file.path.endswith(".json") and file.path != head]
+        return [file.path for file in self.files if file.path.endswith(".json") and file.path != self._head]
+
+    @property
+    def _head(self) -> str:
+        return f"{DIRECTORY}/{self.id}.json"
 
     @property
     def _marks(self) -> list[str]:
         return [file.path for file in self.files if file.path.endswith(".owner")]
+
+    def is_over(self, objects: Objects) -> bool:
+        """True if no process can resume or publish the job: it was ended, or its request is deleted.
+
+        A load deletes its journal when it ends, and a task of a lost executor may write its note after that.
+        The request is looked up instead of searched in the listing, which may miss a file that is created meanwhile.
+        """
+        return self.is_ended(objects) or objects.read(self._head) is None
 
     def is_ended(self, objects: Objects) -> bool:
         """True if a mark says that the job was ended, by its owner or by cleanup."""

@@ -179,14 +179,15 @@ class _Run:
         return look(self.manifests, {name for name, since in record.nameless.items() if since <= ripe_us})
 
     def _sweep_jobs(self, anchor_us: int, run: str) -> tuple[Swept, frozenset[str], list[Damaged]]:
-        """End jobs without a heartbeat for a lease period, and collect the files of the others."""
+        """End jobs without a heartbeat for a lease period, delete what is left of ended ones, and collect the files of
+        the others."""
         objects = self.manifests.store.objects
         lease_us = max(limits.JOB_LEASE_US, self.settings.grace_us)
         swept = Swept(jobs.DIRECTORY)
         kept: set[str] = set()
         unread: list[Damaged] = []
         for job in jobs.jobs_of(objects.walk(jobs.DIRECTORY)):
-            is_dead = job.modified_us < anchor_us - lease_us
+            is_dead = job.modified_us < anchor_us - lease_us or job.is_over(objects)
             if is_dead and not self.settings.is_dry:
                 is_dead = job.end(objects, run)
             if not is_dead:
