@@ -8,7 +8,7 @@ from typing import Any
 from omnigraph.engine.graph import Graph
 from omnigraph.engine.query.result import QueryResult
 from omnigraph.exec.budget import Budget
-from omnigraph.exec.compiled.cells import GivenUp
+from omnigraph.exec.cells.values import GivenUp
 from omnigraph.exec.compiled.query import bind, compile_query
 from omnigraph.exec.shape.result_rows import value_rows
 from omnigraph.query.ir import QueryIR

@@ -9,7 +9,6 @@ import pytest
 
 from omnigraph.engine.graph import Graph, create, open_graph
 from omnigraph.exec import id_map, tables
-from omnigraph.exec.compiled import finding
 from omnigraph.exec.id_map import IdMap, IdMaps, hash_text, hashes
 from tests.support.tuning import retuned
 
@@ -51,7 +50,7 @@ def test_ids_with_one_hash_are_told_apart(tmp_path: Path) -> None:
     with (
         retuned(graph, mapped_rows_min=0),
         patch.object(tables, "hash_text", lambda _: 7),
-        patch.object(finding, "hash_text", lambda _: 7),
+        patch("omnigraph.exec.cells.ids.hash_text", lambda _: 7),
         patch.object(id_map, "hashes", lambda texts: np.full(len(texts), 7, np.uint64)),
     ):
         assert ages(graph, ["n1", "n39", "n40", "nobody"]) == [1, 39]

@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, Final
 
 from omnigraph.core.operators import BinaryOperator
-from omnigraph.exec.compiled.cells import has_cells
+from omnigraph.exec.cells.values import has_cells
 from omnigraph.exec.compiled.recipe import Bound, Maker, NotCompiled, Row, Scope
 from omnigraph.query import expressions as ir
 

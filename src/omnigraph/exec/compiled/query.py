@@ -16,10 +16,10 @@ import pyarrow as pa
 from omnigraph.core.lru import Lru
 from omnigraph.core.tables import TablePin
 from omnigraph.exec.budget import Budget
+from omnigraph.exec.cells.ids import Find, id_finder
+from omnigraph.exec.cells.values import GivenUp, NotInMemory, column_cells
 from omnigraph.exec.columns import Columns
-from omnigraph.exec.compiled.cells import GivenUp, NotInMemory, column_cells
 from omnigraph.exec.compiled.expressions import NOW
-from omnigraph.exec.compiled.finding import Find, id_finder
 from omnigraph.exec.compiled.known import check_known
 from omnigraph.exec.compiled.recipe import Bound, Call, Maker, Needs, NotCompiled, Scope, Walk
 from omnigraph.exec.compiled.shaping import Program, Values, compile_shape

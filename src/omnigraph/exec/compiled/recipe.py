@@ -12,8 +12,8 @@ from dataclasses import dataclass, field, replace
 from typing import Any, TypeVar
 
 from omnigraph.exec.budget import Budget
-from omnigraph.exec.compiled.cells import Cell
-from omnigraph.exec.compiled.finding import Find
+from omnigraph.exec.cells.ids import Find
+from omnigraph.exec.cells.values import Cell
 from omnigraph.exec.topology.neighbours import Lists, Topology
 from omnigraph.query.ir import Direction
 from omnigraph.schema.ir import Pair

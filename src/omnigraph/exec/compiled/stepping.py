@@ -9,7 +9,7 @@ from __future__ import annotations
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable
 
-from omnigraph.exec.compiled.cells import GivenUp
+from omnigraph.exec.cells.values import GivenUp
 from omnigraph.exec.topology.neighbours import Lists
 from omnigraph.exec.topology.renumber import Renumbering
 

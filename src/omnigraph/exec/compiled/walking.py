@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from omnigraph.exec.adjacency import Rows, contains
-from omnigraph.exec.compiled.cells import GivenUp
+from omnigraph.exec.cells.values import GivenUp
 from omnigraph.exec.compiled.recipe import Bound, Maker, Row
 from omnigraph.exec.compiled.stepping import step_edges, step_ends, translation
 from omnigraph.exec.walk.levels import reached_from

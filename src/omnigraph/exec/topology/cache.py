@@ -7,9 +7,10 @@ rows have another key, and equal fragments on two branches share one entry.
 ``find`` never encodes a whole table; ``get`` does if nothing else works. The order of attempts, cheapest first:
 
 1. this process holds the topology for exactly these pins;
-2. a base in memory, or on disk, plus few enough changes (``Tuning.changed_share``);
-3. a rebuild from a base: shared fragments are not encoded again;
-4. a build from the id columns, which dominates the cost.
+2. the topology found last, if rows were only added since;
+3. a base in memory, or on disk, plus few enough changes (``Tuning.changed_share``);
+4. a rebuild from a base: shared fragments are not encoded again;
+5. a build from the id columns, which dominates the cost.
 """
 
 from __future__ import annotations
@@ -19,7 +20,9 @@ from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import replace
+from typing import NamedTuple
 
+import numpy as np
 import pyarrow as pa
 
 from omnigraph.core.lru import Lru
@@ -27,10 +30,12 @@ from omnigraph.errors import OmnigraphError
 from omnigraph.exec.adjacency import Adjacency, Rows, adjacency
 from omnigraph.exec.tables import TableView
 from omnigraph.exec.topology.base import Base, Recorded, arrays, base_key, description, narrow, read_base
+from omnigraph.exec.topology.ends import OTHER, EdgeEnds
 from omnigraph.exec.topology.neighbours import Topology
 from omnigraph.exec.topology.pins import Pins
-from omnigraph.exec.topology.renumber import Correspondence, correspondence, unchanged
+from omnigraph.exec.topology.renumber import Correspondence, correspondence, extended, unchanged
 from omnigraph.storage.tables.array_cache import ArrayCache
+from omnigraph.storage.tables.row_layout import Layout
 
 TOPOLOGIES_MAX = 64
 """Topologies kept open by one process. Large ones are memory-mapped and cost no private memory."""
@@ -45,6 +50,39 @@ BASES_MAX = 4
 """Bases of one edge table kept open by one process."""
 
 
+class _Found(NamedTuple):
+    """A topology over a base, and the layouts of its three tables."""
+
+    topology: Topology
+    edge: Layout
+    source: Layout
+    target: Layout
+
+    @classmethod
+    def of(cls, topology: Topology, pins: Pins) -> _Found:
+        return cls(topology, *(table.layout for table in pins.tables))
+
+    def extended(self, pins: Pins, ends: EdgeEnds) -> Topology | None:
+        """The topology with the edges and nodes added since; None if anything else happened."""
+        before = self.topology
+        edges = extended(before.edge, self.edge, pins.edge.layout, has_ids=False)
+        sources = extended(before.source, self.source, pins.source.layout, has_ids=True)
+        if edges is None or sources is None:
+            return None
+        is_one = before.within_one_type
+        targets = sources if is_one else extended(before.target, self.target, pins.target.layout, has_ids=True)
+        if targets is None:
+            return None
+        if before.base.has_dangling and (sources is not before.source or targets is not before.target):
+            # An edge that was left out because its node was missing may have found the node since.
+            return None
+        added = _added(pins, edges.fresh[len(before.edge.fresh) :], sources, targets, ends)
+        if added is None:
+            return None
+        joined = map(np.concatenate, zip((before.sources, before.targets, before.added), added, strict=True))
+        return Topology(before.base, sources, targets, edges, *joined)
+
+
 class Topologies:
     """Topologies by the fragments they were built from. Safe for several threads."""
 
@@ -54,6 +92,8 @@ class Topologies:
         self._known: Lru[str, Topology] = Lru(TOPOLOGIES_MAX)
         self._bases: Lru[str, tuple[Base, ...]] = Lru(TOPOLOGIES_MAX)
         self._missed: Lru[str, int] = Lru(TOPOLOGIES_MAX)
+        self._ends = EdgeEnds()
+        self._latest: Lru[str, _Found] = Lru(TOPOLOGIES_MAX)
         self._lock = threading.Lock()
 
     def find(self, pins: Pins) -> Topology | None:
@@ -62,10 +102,15 @@ class Topologies:
         known = self._known.get(key)
         if known is not None:
             return known
-        found = self._nearest(key, pins)
+        group = _group(pins)
+        latest = self._latest.get(group)
+        found = None if latest is None else latest.extended(pins, self._ends)
+        if found is None:
+            found = self._nearest(key, pins)
         if found is None or not _is_near(found, pins):
             return None
         self._known.put(key, found)
+        self._latest.put(group, _Found.of(found, pins))
         return found
 
     def get(self, pins: Pins) -> Topology:
@@ -101,12 +146,12 @@ class Topologies:
         """The topology over the base with the fewest changes; disk is searched only if memory has none near."""
         group = _group(pins)
         remembered = self._bases.get(group) or ()
-        best = _fewest_changes(key, pins, remembered)
+        best = _fewest_changes(key, pins, remembered, self._ends)
         if best is None or not _is_near(best, pins):
             known = {base.key for base in remembered}
             stored = [entry for entry in self._files.entries(group) if entry.about.get("key") not in known]
             read = [base for base in map(read_base, stored) if base is not None]
-            best = _fewest_changes(key, pins, (*remembered, *read))
+            best = _fewest_changes(key, pins, (*remembered, *read), self._ends)
             self._bases.put(group, (*remembered, *read)[:BASES_MAX])
         if best is not None and best.base.entry is not None:
             # Marks the entry as recently used, so that the size limit of the disk cache evicts others first.
@@ -131,11 +176,11 @@ def _group(pins: Pins) -> str:
     return f"topology-{table}" + (f"-{pins.tags.replace('>', '-')}" if pins.tags else "")
 
 
-def _fewest_changes(key: str, pins: Pins, bases: Sequence[Base]) -> Topology | None:
+def _fewest_changes(key: str, pins: Pins, bases: Sequence[Base], ends: EdgeEnds) -> Topology | None:
     """The topology over the best base; an exact match is tried first and ends the search."""
     best: Topology | None = None
     for base in sorted(bases, key=lambda base: base.key != key):
-        changed = _on_top_of(base, pins)
+        changed = _on_top_of(base, pins, ends)
         if changed is not None and (best is None or _changes(changed) < _changes(best)):
             best = changed
         if best is not None and _changes(best) == 0:
@@ -157,7 +202,7 @@ def _exact(base: Base) -> Topology:
     return Topology(base, unchanged(base.source.layout), unchanged(base.target.layout), unchanged(base.edge.layout))
 
 
-def _on_top_of(base: Base, pins: Pins) -> Topology | None:
+def _on_top_of(base: Base, pins: Pins, ends: EdgeEnds) -> Topology | None:
     """The topology as a base plus changes; None if the base cannot describe these pins.
 
     Example: the base has edge rows 0 to 2 in fragment A. Row 1 was deleted and fragment B with one row was added::
@@ -177,19 +222,27 @@ def _on_top_of(base: Base, pins: Pins) -> Topology | None:
         if base.has_dangling and (sources.changes or targets.changes):
             # An edge that was left out because its node was missing may have found the node since.
             return None
-        rows = changed_edges.fresh
-        texts = edge.stored_values(("src", "dst", *pins.type_columns), rows)
-        if pins.type_columns:
-            counted = pins.counted(texts, len(rows))
-            rows, texts = rows[counted], {name: column.filter(pa.array(counted)) for name, column in texts.items()}
-        starts, ends = source.rows_of(texts["src"]), target.rows_of(texts["dst"])
+        added = _added(pins, changed_edges.fresh, sources, targets, ends)
     except OmnigraphError:
         # Cleanup may have deleted files of the version that the base was built from.
         return None
-    if (starts < 0).any() or (ends < 0).any():
-        # An added edge without its node: only a full build can leave it out and record that.
+    return None if added is None else Topology(base, sources, targets, changed_edges, *added)
+
+
+def _added(
+    pins: Pins, rows: Rows, sources: Correspondence, targets: Correspondence, known: EdgeEnds
+) -> tuple[Rows, Rows, Rows] | None:
+    """The numbers of both ends of added edges that count, and their rows.
+
+    None if a node is missing: only a full build can leave the edge out and record that.
+    """
+    ends = known.of(pins, rows)
+    if pins.type_columns:
+        is_counted = ends.sources != OTHER
+        rows, ends = rows[is_counted], ends.at(is_counted)
+    if (ends.sources < 0).any() or (ends.targets < 0).any():
         return None
-    return Topology(base, sources, targets, changed_edges, sources.to_number(starts), targets.to_number(ends), rows)
+    return sources.to_number(ends.sources), targets.to_number(ends.targets), rows
 
 
 def _nodes(recorded: Recorded, table: TableView) -> Correspondence:

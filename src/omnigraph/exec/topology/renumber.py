@@ -23,7 +23,7 @@ Had row 3 a new id, old number 1 would be *gone* (-1), and row 3 would get the f
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 import pyarrow.compute as pc
@@ -63,6 +63,10 @@ class Renumbering:
             hit = self.keys[place] == numbers
             moved[hit] = self.values[place[hit]]
         return moved
+
+    def followed_by(self, keys: Rows, values: Rows) -> Renumbering:
+        """The same with exceptions above all others."""
+        return replace(self, keys=np.concatenate((self.keys, keys)), values=np.concatenate((self.values, values)))
 
 
 @dataclass(frozen=True)
@@ -119,6 +123,29 @@ def correspondence(old: Layout, old_ids: TableView | None, new: TableView) -> Co
     fresh = np.sort(np.concatenate((added, revived)))
     moved = np.full(len(fresh), -1, np.int64) if old_ids is None else _same_ids(old_ids, lost, new, fresh)
     return _joined((old.size, layout.size), forth, back, lost, fresh, moved)
+
+
+def extended(before: Correspondence, former: Layout, layout: Layout, *, has_ids: bool) -> Correspondence | None:
+    """A correspondence with the rows that were added at the end of a former layout.
+
+    None if anything else changed, or if an added row may be an entity that was gone: it has a number already. Without
+    ``has_ids`` only places count, as above.
+    """
+    if layout is former or layout.parts == former.parts:
+        return before
+    if layout.parts[: len(former.parts)] != former.parts or (has_ids and len(before.gone)):
+        return None
+    fresh = np.arange(former.size, layout.size)
+    fresh = fresh[~contains(layout.dead, fresh)]
+    numbers = np.arange(before.size, before.size + len(fresh))
+    return replace(
+        before,
+        size=before.size + len(fresh),
+        rows=layout.size,
+        to_row=before.to_row.followed_by(numbers, fresh),
+        to_number=before.to_number.followed_by(fresh, numbers),
+        fresh=np.concatenate((before.fresh, fresh)),
+    )
 
 
 def _split(layout: Layout, shared: Mapping[str, int]) -> tuple[Rows, Rows]:

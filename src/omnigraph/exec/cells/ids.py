@@ -5,7 +5,7 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections.abc import Callable, Mapping
 
-from omnigraph.exec.compiled.cells import Cell, array_cells
+from omnigraph.exec.cells.values import Cell, array_cells
 from omnigraph.exec.id_map import IdMap, hash_text
 from omnigraph.exec.tables import TableView
 from omnigraph.storage.tables.row_layout import Fragment
