@@ -3,6 +3,7 @@
 import os
 import shutil
 import tempfile
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -12,6 +13,7 @@ from omnigraph.errors import OmnigraphError, StorageError
 from tests.support.faults.fault import DropAt, RespondAt
 from tests.support.faults.s3 import Bucket, Server
 from tests.support.queues import together
+from tests.support.tuning import retuned
 
 pytestmark = pytest.mark.s3
 
@@ -31,6 +33,41 @@ def graph(s3_server: Server, s3_bucket: Bucket) -> omnigraph.Graph:
 
 def _opened(server: Server, bucket: Bucket) -> omnigraph.Graph:
     return omnigraph.open(bucket.uri("g"), storage_options=server.storage_options())
+
+
+def _load_many(graph: omnigraph.Graph) -> None:
+    graph.load([{"type": "Person", "data": {"name": f"p{number}"}} for number in range(3_000)], "append")
+
+
+WRITES: dict[str, Callable[[omnigraph.Graph], object]] = {
+    "insert": lambda graph: graph.mutate(BOTH, {"n": "second"}),
+    "update": lambda graph: graph.mutate(UPDATE, {"n": "first"}),
+    "delete": lambda graph: graph.mutate('query q() { delete Person where name = "first" }'),
+    "load": _load_many,
+    "merge": lambda graph: graph.load([{"type": "Person", "data": {"name": "first", "age": 3}}], "merge"),
+    "schema": lambda graph: graph.apply_schema(SCHEMA.replace("age: I64?", "age: I64? town: String?")),
+    "optimize": lambda graph: graph.optimize(),
+}
+
+
+@pytest.mark.parametrize("write", WRITES)
+@pytest.mark.parametrize("age", ["new", "old"])
+def test_a_process_writes_to_indexed_tables_that_another_one_has_made(
+    graph: omnigraph.Graph, s3_server: Server, s3_bucket: Bucket, write: str, age: str
+) -> None:
+    """Lance reads the indexes of a version from its file, which is in the scratch directory of the other process."""
+    with retuned(graph, index_rows_min=0):
+        graph.optimize()
+        if age == "old":
+            # The newest versions are deltas on top of the indexed ones.
+            graph.mutate(BOTH, {"n": "third"})
+    before, stranger = graph.snapshot(), _opened(s3_server, s3_bucket)
+    with retuned(stranger, index_rows_min=0, extended_rows_min=1):
+        WRITES[write](stranger)
+    after = _opened(s3_server, s3_bucket)
+    assert after.verify(deep=True).is_clean
+    assert after.snapshot().commit_id == stranger.snapshot().commit_id
+    assert len(after.snapshot()) >= len(before) - 1
 
 
 @pytest.mark.parametrize("position", range(1, FILES + 1))

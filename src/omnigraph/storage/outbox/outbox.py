@@ -19,13 +19,13 @@ import shutil
 import threading
 import uuid
 from collections import OrderedDict
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache
 from glob import glob
-from typing import Any
+from typing import Any, TypeVar
 
 import lance
 import pyarrow as pa
@@ -40,6 +40,8 @@ from omnigraph.storage.objects.uri import LOCAL_SCHEME
 from omnigraph.storage.objects.version_names import DETACHED_BIT, manifest_file
 from omnigraph.storage.outbox.manifest_bytes import manifest_content
 from omnigraph.storage.scratch import ScratchDirectory
+
+Written = TypeVar("Written")
 
 SMALL_ROWS_BYTES_MAX = 8 * 1024 * 1024
 """Rows in memory above this size are written to the store directly: their content would be held twice."""
@@ -128,6 +130,20 @@ class Outbox:
         self._twins.put((location, base.version), _Twin(handle, len(message)))
         return handle
 
+    def on_twin(self, location: str, base: LanceDataset, write: Callable[[LanceDataset], Written]) -> Written:
+        """What a write through the twin of a version returns.
+
+        Lance reads the indexes of a version from its manifest file, which is here only if this process has made it.
+        """
+        try:
+            return write(self.twin(location, base))
+        except foreign():
+            manifest = manifest_file(location, base.version)
+            if os.path.exists(self.local(manifest)):
+                raise
+            self.bring(manifest)
+            return write(self.opened(location, base))
+
     def opened(self, location: str, base: LanceDataset) -> LanceDataset:
         """A version as if its table were at this place of the scratch directory."""
         return LanceDataset(
@@ -149,12 +165,7 @@ class Outbox:
         ``parts`` are the files of the version that were sent: it is settled when they are.
         """
         transaction = Transaction(base.version, operation, uuid=str(uuid.uuid4()))
-        try:
-            made = LanceDataset.commit(self.twin(location, base), transaction, detached=True)
-        except foreign():
-            # Lance reads the indexes of a version from its file, which is here only if this process has made it.
-            self.bring(manifest_file(location, base.version))
-            made = LanceDataset.commit(self.opened(location, base), transaction, detached=True)
+        made = self.on_twin(location, base, lambda twin: LanceDataset.commit(twin, transaction, detached=True))
         self._taken(f"{location}/_transactions/{base.version}-{transaction.uuid}.txn")
         path = manifest_file(location, made.version)
         content = self._read(path)

@@ -98,9 +98,12 @@ def write_rows(
     """
     outbox = store.outbox if settles_later and _is_small(base, rows) else None
     stored = fit_table(base.schema, rows) if isinstance(rows, pa.Table) else fit_reader(base.schema, rows)
+
+    def append(target: LanceDataset) -> list[FragmentMetadata]:
+        return list(write_fragments(stored, target, mode="append", max_rows_per_file=ROWS_PER_FILE_MAX))
+
     try:
-        target = base if outbox is None else outbox.twin(location, base)
-        fragments = write_fragments(stored, target, mode="append", max_rows_per_file=ROWS_PER_FILE_MAX)
+        fragments = append(base) if outbox is None else outbox.on_twin(location, base, append)
     except pa.ArrowInvalid:
         raise
     except foreign() as error:
