@@ -11,6 +11,7 @@ import tempfile
 from collections.abc import Callable, Iterator
 from concurrent.futures import ProcessPoolExecutor
 from contextlib import nullcontext
+from itertools import count
 from typing import Any, ClassVar
 
 import pytest
@@ -39,6 +40,7 @@ from omnigraph.errors import (
 from tests.promises.model import plain
 from tests.promises.model.operations import adopt, mutate_elsewhere, mutation, parse, records
 from tests.promises.model.plain import Branch, Invalid, Model, Statement
+from tests.support.faults.s3 import Bucket, Server
 from tests.support.tuning import retuned
 
 PEOPLE = st.sampled_from(["ann", "bo", "cy", "dee"])
@@ -119,18 +121,25 @@ class GraphMachine(RuleBasedStateMachine):
 
     def __init__(self) -> None:
         super().__init__()
-        self.directory = tempfile.mkdtemp(prefix="model-")
-        self.uri = os.path.join(self.directory, "graph")
+        self.options: dict[str, Any] = {"durability": "os", "tuning": self.tuning}
         self.exports = 0
+        self.uri = self.place()
+
+    def place(self) -> str:
+        self.directory = tempfile.mkdtemp(prefix="model-")
+        return os.path.join(self.directory, "graph")
+
+    def remove(self) -> None:
+        shutil.rmtree(self.directory)
 
     @initialize()
     def create(self) -> None:
-        self.handles = [omnigraph.create(self.uri, plain.SCHEMA, durability="os", tuning=self.tuning), self.open()]
+        self.handles = [omnigraph.create(self.uri, plain.SCHEMA, **self.options), self.open()]
         first = self.handles[0].snapshot().commit_id
         self.model = Model({"main": Branch(plain.empty(), [first])}, {first: plain.empty()})
 
     def open(self) -> Graph:
-        return omnigraph.open(self.uri, durability="os", tuning=self.tuning)
+        return omnigraph.open(self.uri, **self.options)
 
     def teardown(self) -> None:
         try:
@@ -142,7 +151,7 @@ class GraphMachine(RuleBasedStateMachine):
                 report = self.open().verify(deep=True)
                 assert report.is_clean, report.problems
         finally:
-            shutil.rmtree(self.directory)
+            self.remove()
 
     def branch(self, data: st.DataObject) -> str:
         return data.draw(st.sampled_from(sorted(self.model.branches)), label="branch")
@@ -238,6 +247,17 @@ class GraphMachine(RuleBasedStateMachine):
                 self.model.commit(name, commit.id, expected)
         self.compare(handle, name)
 
+    @rule(data=st.data(), number=HANDLES)
+    def optimize(self, data: st.DataObject, number: int) -> None:
+        """Compaction and indexes change no row; whoever writes next extends the indexes."""
+        name, handle = self.branch(data), self.handles[number]
+        with retuned(handle, index_rows_min=0, extended_rows_min=1):
+            report = handle.optimize(branch=name)
+        before = self.model.branches[name].tables
+        for commit in report.commits:
+            self.model.commit(name, commit.id, before)
+        self.compare(self.handles[1 - number], name)
+
     # --- branches ---------------------------------------------------------------------------------------
 
     @rule(data=st.data(), number=HANDLES, name=st.sampled_from(BRANCHES), is_from_commit=st.booleans())
@@ -305,7 +325,7 @@ class GraphMachine(RuleBasedStateMachine):
     def export_into_another_graph(self, data: st.DataObject, number: int, mode: str) -> None:
         name = self.branch(data)
         self.exports += 1
-        other = omnigraph.create(f"{self.uri}-{self.exports}", plain.SCHEMA, durability="os", tuning=self.tuning)
+        other = omnigraph.create(f"{self.uri}-{self.exports}", plain.SCHEMA, **self.options)
         other.load(io.BytesIO(b"".join(self.handles[number].export(name))), mode)
         assert parse(other.export()) == self.model.branches[name].tables
 
@@ -317,8 +337,44 @@ class GraphMachine(RuleBasedStateMachine):
             }
 
 
+class BucketMachine(GraphMachine):
+    """The same in a bucket. Each handle has a scratch directory of its own, as if it were in another process."""
+
+    server: ClassVar[Server]
+    bucket: ClassVar[Bucket]
+    places: ClassVar[Iterator[int]] = count()
+
+    def place(self) -> str:
+        self.options = {"storage_options": self.server.storage_options(), "tuning": self.tuning}
+        self.prefix = f"model-{next(self.places)}"
+        return self.bucket.uri(self.prefix)
+
+    def remove(self) -> None:
+        # The server keeps everything in memory.
+        self.bucket.clear(self.prefix)
+
+
 def test_a_graph_does_what_the_model_says() -> None:
     run_state_machine_as_test(GraphMachine, settings=settings(max_examples=15, stateful_step_count=20))
+
+
+@pytest.fixture
+def bucket_machine(s3_server: Server, s3_bucket: Bucket) -> type[BucketMachine]:
+    BucketMachine.server, BucketMachine.bucket = s3_server, s3_bucket
+    return BucketMachine
+
+
+@pytest.mark.s3
+def test_a_graph_in_a_bucket_does_what_the_model_says(bucket_machine: type[BucketMachine]) -> None:
+    run_state_machine_as_test(bucket_machine, settings=settings(max_examples=4, stateful_step_count=12))
+
+
+@pytest.mark.long
+@pytest.mark.s3
+def test_a_graph_in_a_bucket_does_what_the_model_says_for_long(bucket_machine: type[BucketMachine]) -> None:
+    run_state_machine_as_test(
+        bucket_machine, settings=settings(max_examples=60, stateful_step_count=30, derandomize=False)
+    )
 
 
 @pytest.fixture
