@@ -249,7 +249,7 @@ class GraphMachine(RuleBasedStateMachine):
 
     @rule(data=st.data(), number=HANDLES)
     def optimize(self, data: st.DataObject, number: int) -> None:
-        """Compaction and indexes change no row; whoever writes next extends the indexes."""
+        """Compaction and indexes change no row; the next writer extends the indexes."""
         name, handle = self.branch(data), self.handles[number]
         with retuned(handle, index_rows_min=0, extended_rows_min=1):
             report = handle.optimize(branch=name)
