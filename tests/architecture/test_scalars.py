@@ -14,7 +14,7 @@ import pytest
 
 from omnigraph.core.scalars import SCALARS, Family, Scalar, ScalarInfo
 from omnigraph.rows.arrow_types import ARROW_TYPES
-from omnigraph.rows.write_json import write_lines
+from omnigraph.rows.write.json import write_lines
 from omnigraph.storage.tables.filters import LITERALS
 from tests.architecture.source_tree import modules
 from tests.unit.rows.schemas import catalog, read, read_exactly
@@ -61,13 +61,13 @@ TABLES = (
     Table("policy.data.entity_types", "ATTRIBUTE_TYPES", _every),
     Table("query.operation", "KINDS", _every),
     Table("query.types.supplied", "READERS", _single),
-    Table("rows.arrow_casts", "CASTS", _single),
+    Table("rows.casting.arrow_casts", "CASTS", _single),
     Table("rows.arrow_types", "ARROW_TYPES", _every),
-    Table("rows.column_values", "PARSING", _every),
-    Table("rows.json_values", "CONVERTERS", _single),
+    Table("rows.casting.column_values", "PARSING", _every),
+    Table("rows.casting.json_values", "CONVERTERS", _single),
     Table("rows.keys", "TEXTS", _comparable),
-    Table("rows.write_json", "ISO_TEXTS", _temporal),
-    Table("rows.write_json", "TEXTS", _every),
+    Table("rows.write.json", "ISO_TEXTS", _temporal),
+    Table("rows.write.json", "TEXTS", _every),
     Table("spark.cluster.spark_types", "SPARK_TYPES", _every),
     Table("spark.query.expressions", "LITERALS", _single),
     Table("spark.source.filters", "COMPARISONS", _comparable),

@@ -75,7 +75,7 @@ NOT_FOR_A_QUERY = (
     "torch",
     "yaml",
 )
-OWN_MODULES_MAX = 448
+OWN_MODULES_MAX = 450
 """Our modules that a query on the command line imports. Lower it when the number falls."""
 
 

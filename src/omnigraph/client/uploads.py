@@ -20,7 +20,7 @@ from omnigraph.ingest.mapped import read_mapped
 from omnigraph.ingest.reading import Reading
 from omnigraph.rows.omissions import Omissions
 from omnigraph.rows.violations import Violations
-from omnigraph.rows.write_json import write_typed
+from omnigraph.rows.write.json import write_typed
 from omnigraph.schema.catalog import Catalog
 from omnigraph.write.violations import violation_error
 

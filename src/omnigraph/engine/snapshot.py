@@ -29,7 +29,7 @@ from omnigraph.query.visibility.catalog import printable, visible_catalog
 from omnigraph.query.visibility.data_scope import DataScope
 from omnigraph.rows.arrow_types import Entity, row_bytes, table_schema
 from omnigraph.rows.ends.references import shown_batch, shown_names
-from omnigraph.rows.write_json import Dates, write_lines
+from omnigraph.rows.write.json import Dates, write_lines
 from omnigraph.schema.catalog import Catalog, EdgeType, PropertyOrder, type_named, types_named
 from omnigraph.schema.print import to_pg
 from omnigraph.storage.tables.filters import RowFilter

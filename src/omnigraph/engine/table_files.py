@@ -13,7 +13,7 @@ import pyarrow as pa
 from pyarrow import csv, parquet
 
 from omnigraph.errors import InputError
-from omnigraph.rows.results import as_written, result_rows
+from omnigraph.rows.write.results import as_written, result_rows
 from omnigraph.storage.objects.target_files import write_file
 
 Target = str | os.PathLike[str] | BinaryIO

@@ -13,7 +13,7 @@ from omnigraph.core.calls.arguments import checked_methods
 from omnigraph.core.display import Display, Displayed, counted
 from omnigraph.core.suggestions import did_you_mean
 from omnigraph.errors import NotFoundError, UsageError
-from omnigraph.rows.results import python_rows, python_values, result_rows
+from omnigraph.rows.write.results import python_rows, python_values, result_rows
 
 if TYPE_CHECKING:
     import pandas  # type: ignore[import-untyped] # has no types of its own

@@ -18,8 +18,8 @@ from omnigraph.core.suggestions import did_you_mean
 from omnigraph.errors import Hint, UsageError
 from omnigraph.ingest import advice
 from omnigraph.ingest.tables import SourceTable
-from omnigraph.rows.arrow_casts import cast_column
 from omnigraph.rows.arrow_types import ID, Entity, table_schema
+from omnigraph.rows.casting.arrow_casts import cast_column
 from omnigraph.rows.casting.problems import WrongColumn, WrongValue
 from omnigraph.rows.id_columns import id_column
 from omnigraph.rows.typed_rows import PlacedBatch

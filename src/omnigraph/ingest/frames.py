@@ -15,7 +15,7 @@ import pyarrow as pa
 from omnigraph.core.python_values import plain_value
 from omnigraph.errors import InputError, OmnigraphError, UsageError
 from omnigraph.ingest.tables import SourceTable
-from omnigraph.rows.read_arrow import as_reader
+from omnigraph.rows.read.arrow import as_reader
 from omnigraph.rows.typed_rows import numbered
 
 Record = Mapping[str, object]

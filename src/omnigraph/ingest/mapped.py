@@ -22,9 +22,9 @@ from omnigraph.ingest.mapping import EntitySpec, Expression, parse_mapping
 from omnigraph.ingest.reading import Reading
 from omnigraph.ingest.row_sql import ReportRow, RowSql
 from omnigraph.ingest.tables import SourceTable
-from omnigraph.rows.arrow_casts import plain
 from omnigraph.rows.arrow_types import DST, ID, SRC
-from omnigraph.rows.read_arrow import as_texts, reference_ids
+from omnigraph.rows.casting.arrow_casts import plain
+from omnigraph.rows.read.arrow import as_texts, reference_ids
 from omnigraph.rows.rejected.records import json_form
 from omnigraph.rows.typed_rows import PlacedBatch, TypedRows
 from omnigraph.rows.violations import Place, Violation, ViolationCode

@@ -17,13 +17,13 @@ from omnigraph.ingest.columns import ColumnOptions, ColumnProblem, constants, ma
 from omnigraph.ingest.objects import as_record, class_name
 from omnigraph.ingest.tables import Report, SourceTable
 from omnigraph.rows.arrow_types import DST, ID, SRC, Entity
+from omnigraph.rows.casting.json_values import kind_of
 from omnigraph.rows.id_columns import id_text, text_key
-from omnigraph.rows.json_records import RecordReader
-from omnigraph.rows.json_values import kind_of
 from omnigraph.rows.limits import BATCH_ROWS, RECORDS_PER_BLOCK
-from omnigraph.rows.minting import MintIds
 from omnigraph.rows.omissions import Omissions
-from omnigraph.rows.read_arrow import from_batches
+from omnigraph.rows.read.arrow import from_batches
+from omnigraph.rows.read.json_records import RecordReader
+from omnigraph.rows.read.minting import MintIds
 from omnigraph.rows.rejected.arrived import ArrivedRows
 from omnigraph.rows.rejected.reasons import EveryViolation
 from omnigraph.rows.typed_rows import Gathering, TypedRows

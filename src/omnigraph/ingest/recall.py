@@ -11,7 +11,7 @@ from omnigraph.ingest.files.content import READ_BYTES, Content, open_content
 from omnigraph.ingest.files.find import FoundFile
 from omnigraph.ingest.files.json_files import Numbered, array_records, is_array
 from omnigraph.ingest.objects import as_record
-from omnigraph.rows.json_lines import records_at
+from omnigraph.rows.read.json_lines import records_at
 from omnigraph.rows.rejected.reasons import EveryViolation, Recall
 from omnigraph.rows.rejected.records import json_form
 

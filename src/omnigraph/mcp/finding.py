@@ -12,7 +12,7 @@ from omnigraph.mcp.answers import Answer
 from omnigraph.mcp.budget import fit, shorten
 from omnigraph.mcp.reading import snapshot_of
 from omnigraph.mcp.session import Session
-from omnigraph.rows.results import result_rows
+from omnigraph.rows.write.results import result_rows
 from omnigraph.schema.catalog import NodeType, type_named
 
 FIND_TOKENS = 3_000

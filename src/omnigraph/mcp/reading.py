@@ -10,7 +10,7 @@ from omnigraph.mcp import models
 from omnigraph.mcp.answers import Answer
 from omnigraph.mcp.budget import fit, shorten
 from omnigraph.mcp.session import Session
-from omnigraph.rows.results import result_rows
+from omnigraph.rows.write.results import result_rows
 from omnigraph.schema.catalog import EdgeType, NodeType, all_types, type_named
 from omnigraph.wire.changes import change_json
 from omnigraph.wire.commits import commit_json

@@ -9,7 +9,7 @@ import lance_namespace as ln
 
 from omnigraph.errors import UsageError
 from omnigraph.namespace.batches import ACTOR, DROP, KEY, MESSAGE, RUN
-from omnigraph.rows.read_arrow import as_reader
+from omnigraph.rows.read.arrow import as_reader
 from omnigraph.storage.objects.version_names import lance_version
 from omnigraph.storage.stage import outside
 

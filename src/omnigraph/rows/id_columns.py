@@ -12,8 +12,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from omnigraph.core.scalars import Scalar
-from omnigraph.rows.arrow_casts import cast_column, is_uuid, plain, uuid_texts
 from omnigraph.rows.arrow_types import Entity
+from omnigraph.rows.casting.arrow_casts import cast_column, is_uuid, plain, uuid_texts
 from omnigraph.rows.casting.problems import WrongColumn, WrongValue
 from omnigraph.rows.keys import key_texts
 from omnigraph.schema.catalog import NodeType

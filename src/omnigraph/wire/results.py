@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from omnigraph.engine.listing import Listing
-from omnigraph.rows.results import result_rows
+from omnigraph.rows.write.results import result_rows
 from omnigraph.wire.operators import operators_json
 from omnigraph.wire.writes import load_json
 

@@ -35,7 +35,7 @@ def _returned_json(rows: ReturnedRows | None) -> dict[str, Any]:
     if rows is None:
         return {}
     # Imported with the first rows: the help of a command loads no Arrow.
-    from omnigraph.rows.results import result_rows
+    from omnigraph.rows.write.results import result_rows
 
     return {"columns": rows.columns, "rows": result_rows(rows.table)}
 

@@ -13,7 +13,7 @@ import pytest
 from omnigraph.engine.graph import Graph, create, open_graph
 from omnigraph.engine.query.table_names import table_names
 from omnigraph.errors import CorruptionError, InputError, LimitExceeded
-from omnigraph.rows.results import python_rows
+from omnigraph.rows.write.results import python_rows
 from omnigraph.storage.tables.table_source import TableSource
 from omnigraph.wire.results import result_json
 from tests.features.cli.graphs import everything

@@ -10,7 +10,7 @@ from omnigraph.core.commit import CommitKind
 from omnigraph.engine.graph import Graph
 from omnigraph.errors import KeyConflictError, ViolationError
 from omnigraph.manifest import branches
-from omnigraph.rows.read_json import read_objects
+from omnigraph.rows.read.json import read_objects
 from omnigraph.rows.violations import Violations
 from omnigraph.write.context import WriteOptions
 from omnigraph.write.load.mode import LoadMode

@@ -25,7 +25,7 @@ from omnigraph.errors import CompileError, ParameterError
 from omnigraph.exec.graph_view import Derived, Traversal
 from omnigraph.exec.shape import row_groups
 from omnigraph.exec.walk import reach
-from omnigraph.rows.results import python_rows
+from omnigraph.rows.write.results import python_rows
 from omnigraph.storage.tables.array_cache import ArrayCache
 from tests.features.exec.anchored import AnchoredWriter, compiled_result
 from tests.features.exec.compare import assert_same, expected, read_data

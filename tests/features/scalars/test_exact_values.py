@@ -15,7 +15,7 @@ import pytest
 import omnigraph
 from omnigraph.engine.graph import Graph
 from omnigraph.errors import CompileError, InputError, MergeConflicts, OmnigraphError, ParameterError, ViolationError
-from omnigraph.rows.results import result_rows
+from omnigraph.rows.write.results import result_rows
 from tests.features.scalars.products import CODES, QUESTIONS, RECORDS, SCHEMA, Question
 
 BAD: list[tuple[str, Any]] = [

@@ -9,11 +9,11 @@ import pyarrow as pa
 
 from omnigraph.lang.pg_parser import parse_schema
 from omnigraph.lang.source import Source
-from omnigraph.rows.json_lines import Malformed, is_blank, parse_line
-from omnigraph.rows.json_records import RecordReader
-from omnigraph.rows.minting import MintIds
 from omnigraph.rows.omissions import Omissions
-from omnigraph.rows.read_json import read_lines, read_objects
+from omnigraph.rows.read.json import read_lines, read_objects
+from omnigraph.rows.read.json_lines import Malformed, is_blank, parse_line
+from omnigraph.rows.read.json_records import RecordReader
+from omnigraph.rows.read.minting import MintIds
 from omnigraph.rows.typed_rows import TypedRows
 from omnigraph.rows.violations import Violation, Violations
 from omnigraph.schema.catalog import Catalog

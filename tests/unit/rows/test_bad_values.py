@@ -8,7 +8,7 @@ import pyarrow as pa
 import pytest
 
 from omnigraph.core.temporal import DAYS_RANGE, MILLISECONDS_RANGE, format_date, format_datetime
-from omnigraph.rows.read_arrow import from_arrow
+from omnigraph.rows.read.arrow import from_arrow
 from omnigraph.rows.violations import ViolationCode, Violations
 from tests.unit.rows.schemas import CATALOG, minting, read, read_dicts, read_exactly
 

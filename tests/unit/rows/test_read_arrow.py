@@ -11,7 +11,7 @@ import pytest
 
 from omnigraph.errors import UsageError
 from omnigraph.rows.arrow_types import table_schema
-from omnigraph.rows.read_arrow import as_reader, from_arrow, reference_ids
+from omnigraph.rows.read.arrow import as_reader, from_arrow, reference_ids
 from omnigraph.rows.violations import ViolationCode, Violations
 from tests.unit.rows.schemas import CATALOG, good_rows, minting
 

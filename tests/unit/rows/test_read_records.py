@@ -7,9 +7,9 @@ from collections.abc import Iterator
 import pytest
 
 from omnigraph.rows.arrow_types import table_schema
-from omnigraph.rows.json_lines import blocks
 from omnigraph.rows.limits import BLOCK_BYTES, LINE_BYTES_MAX, STRUCTURAL_TOKENS_MAX
-from omnigraph.rows.read_json import read_lines
+from omnigraph.rows.read.json import read_lines
+from omnigraph.rows.read.json_lines import blocks
 from omnigraph.rows.violations import ViolationCode, Violations
 from tests.unit.rows.schemas import CATALOG, minting, one, read, read_dicts, refused
 

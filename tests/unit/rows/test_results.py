@@ -7,7 +7,7 @@ from datetime import date, datetime, timedelta, timezone
 import pyarrow as pa
 import pytest
 
-from omnigraph.rows.results import result_rows
+from omnigraph.rows.write.results import result_rows
 
 UTC_MS = pa.timestamp("ms", tz="UTC")
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from omnigraph.core.temporal import DAYS_RANGE, MILLISECONDS_RANGE
 from omnigraph.errors import InputError
 from omnigraph.rows.arrow_types import table_schema
-from omnigraph.rows.write_json import write_lines
+from omnigraph.rows.write.json import write_lines
 from omnigraph.schema.catalog import EdgeType, NodeType
 from tests.unit.rows.schemas import CATALOG, read, read_exactly
 

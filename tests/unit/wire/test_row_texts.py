@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from omnigraph.rows.results import result_rows
+from omnigraph.rows.write.results import result_rows
 from omnigraph.wire.http.row_texts import FEW_ROWS_MAX, few_rows, row_texts
 from tests.support.examples import examples
 

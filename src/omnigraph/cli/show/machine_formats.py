@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from textwrap import indent
 from typing import TYPE_CHECKING, Any, Final
 
-from omnigraph.rows.results import result_rows
+from omnigraph.rows.write.results import result_rows
 from omnigraph.wire.results import frame_json, metadata_json
 
 if TYPE_CHECKING:

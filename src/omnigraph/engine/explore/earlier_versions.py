@@ -41,7 +41,7 @@ from omnigraph.manifest.reader import history_cleaned
 from omnigraph.manifest.records import newest_record
 from omnigraph.rows.arrow_types import Entity, as_results
 from omnigraph.rows.ends.references import shown_batch
-from omnigraph.rows.results import result_rows
+from omnigraph.rows.write.results import result_rows
 from omnigraph.schema.catalog import EdgeType
 
 VERSIONS_COMPARED_MAX: Final = 400

@@ -11,7 +11,7 @@ from omnigraph.engine.interop.parts import plain_view
 from omnigraph.engine.snapshot import Snapshot
 from omnigraph.errors import NotFoundError
 from omnigraph.rows.arrow_types import ID, SRC, Entity
-from omnigraph.rows.results import result_rows
+from omnigraph.rows.write.results import result_rows
 from omnigraph.schema.catalog import EdgeType
 
 

@@ -17,7 +17,7 @@ from omnigraph.engine.snapshot import Snapshot
 from omnigraph.engine.views.view import EntityView
 from omnigraph.errors import UsageError
 from omnigraph.rows.arrow_types import ID
-from omnigraph.rows.results import result_rows
+from omnigraph.rows.write.results import result_rows
 from omnigraph.schema.catalog import EdgeType, NodeType, type_named
 
 STARTS_MAX: Final = 1_000

@@ -13,8 +13,8 @@ from omnigraph.engine.export.parquet import row_groups, write_groups
 from omnigraph.errors import UsageError
 from omnigraph.lake.formats import TABLE_FORMATS, require
 from omnigraph.rows.arrow_types import Entity
-from omnigraph.rows.write_csv import is_null_text, write_csv
-from omnigraph.rows.write_json import Dates, write_lines
+from omnigraph.rows.write.csv import is_null_text, write_csv
+from omnigraph.rows.write.json import Dates, write_lines
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,8 +14,8 @@ from omnigraph.core.tables import TablePin
 from omnigraph.history.changes import Change, ChangeFilter, Image, Node, Op
 from omnigraph.rows.arrow_types import ID, Entity, as_results
 from omnigraph.rows.ends.references import shown_types
-from omnigraph.rows.exact import exact_rows
-from omnigraph.rows.results import as_written, result_rows
+from omnigraph.rows.write.exact import exact_rows
+from omnigraph.rows.write.results import as_written, result_rows
 from omnigraph.schema.catalog import EdgeEnd, EdgeType
 from omnigraph.storage.tables.difference import ADDRESS
 from omnigraph.storage.tables.store import Store

@@ -17,7 +17,7 @@ from omnigraph.engine.snapshot import Snapshot
 from omnigraph.engine.views.view import EntityView
 from omnigraph.errors import CorruptionError, UsageError
 from omnigraph.rows.ends.references import type_columns
-from omnigraph.rows.results import python_rows
+from omnigraph.rows.write.results import python_rows
 from omnigraph.schema.catalog import EdgeType, NodeType
 from omnigraph.schema.ir import Pair
 

@@ -24,7 +24,7 @@ from omnigraph.ingest.recall import recall_items, recallable_chunks, recallable_
 from omnigraph.ingest.tables import SourceTable
 from omnigraph.manifest.layout import STAMP_PATH
 from omnigraph.rows.arrow_types import Entity
-from omnigraph.rows.read_json import read_lines
+from omnigraph.rows.read.json import read_lines
 from omnigraph.rows.typed_rows import TypedRows
 
 Loadable: TypeAlias = (

@@ -14,7 +14,7 @@ from omnigraph.engine.profile_text import Profiled
 from omnigraph.engine.tabular import Tabular
 from omnigraph.errors import UsageError
 from omnigraph.exec.shape.result_rows import BATCH_ROWS, ResultRows
-from omnigraph.rows.results import python_rows, result_rows, stored_rows
+from omnigraph.rows.write.results import python_rows, result_rows, stored_rows
 
 if TYPE_CHECKING:
     import pandas  # type: ignore[import-untyped] # has no types of its own

@@ -16,7 +16,7 @@ from omnigraph.exec.resolve.rules import ResolveRules
 from omnigraph.ingest.files.find import FoundFile, find_sources
 from omnigraph.ingest.files.formats import open_table
 from omnigraph.ingest.frames import is_columns, is_frame
-from omnigraph.rows.read_arrow import as_reader
+from omnigraph.rows.read.arrow import as_reader
 from omnigraph.schema.catalog import NodeType
 from omnigraph.storage.tables.scan import find_ids
 

@@ -20,7 +20,7 @@ from omnigraph.query import expressions as ir
 from omnigraph.query.standalone.row_filter import compile_filter, equals
 from omnigraph.rows.arrow_types import Entity, result_schema, table_schema
 from omnigraph.rows.ends.references import shown_names
-from omnigraph.rows.results import python_rows
+from omnigraph.rows.write.results import python_rows
 from omnigraph.schema.types import PropertyType
 
 SHOWN_ROWS = 10

@@ -25,10 +25,10 @@ from omnigraph.core.uuids import parse_uuid
 from omnigraph.exec.decimals import truncated
 from omnigraph.exec.functions.rowwise import each_different, flat, packed
 from omnigraph.rows.arrow_types import item_type
-from omnigraph.rows.exact import exact_values
 from omnigraph.rows.keys import decimal_texts, key_texts
-from omnigraph.rows.results import as_written
-from omnigraph.rows.write_json import duration_texts
+from omnigraph.rows.write.exact import exact_values
+from omnigraph.rows.write.json import duration_texts
+from omnigraph.rows.write.results import as_written
 from omnigraph.schema.types import PropertyType
 
 _INTEGER: Final = re.compile(r"[+-]?0*[0-9]{1,20}", re.ASCII)

@@ -17,8 +17,8 @@ import pyarrow as pa
 
 from omnigraph.ingest.files.content import READ_BYTES, Content
 from omnigraph.ingest.tables import Report, SourceTable
-from omnigraph.rows.json_lines import Malformed, blocks, is_blank, parse_at, parse_line
 from omnigraph.rows.limits import LINE_BYTES_MAX, RECORDS_PER_BLOCK
+from omnigraph.rows.read.json_lines import Malformed, blocks, is_blank, parse_at, parse_line
 from omnigraph.rows.typed_rows import PlacedBatch
 
 Numbered = tuple[int, object]

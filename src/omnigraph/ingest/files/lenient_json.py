@@ -16,12 +16,12 @@ from typing import Final
 
 from omnigraph.errors import InputError
 from omnigraph.rows.arrow_types import ID, Entity
-from omnigraph.rows.json_records import RecordReader
-from omnigraph.rows.json_values import Convert, Unfit, converter
+from omnigraph.rows.casting.json_values import Convert, Unfit, converter
 from omnigraph.rows.keys import key_id, key_text, key_type
 from omnigraph.rows.limits import BATCH_ROWS, RECORDS_PER_BLOCK
-from omnigraph.rows.minting import MintIds
 from omnigraph.rows.omissions import Omissions
+from omnigraph.rows.read.json_records import RecordReader
+from omnigraph.rows.read.minting import MintIds
 from omnigraph.rows.typed_rows import Gathering, TypedRows
 from omnigraph.rows.violations import Violations
 from omnigraph.schema.catalog import Catalog, EdgeEnd, NodeType

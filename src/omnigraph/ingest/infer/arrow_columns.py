@@ -8,7 +8,7 @@ from typing import Final
 import pyarrow as pa
 
 from omnigraph.core.scalars import Scalar
-from omnigraph.rows.arrow_casts import plain
+from omnigraph.rows.casting.arrow_casts import plain
 from omnigraph.schema.types import PropertyType
 
 _SCALARS: Final[tuple[tuple[Callable[[pa.DataType], bool], Scalar], ...]] = (

@@ -27,7 +27,7 @@ from omnigraph.ingest.frames import open_frame
 from omnigraph.ingest.infer.facts import Declared
 from omnigraph.ingest.infer.neo4j_headers import parse_header
 from omnigraph.ingest.tables import Report, SourceTable, refuse
-from omnigraph.rows.arrow_casts import is_uuid, uuid_texts
+from omnigraph.rows.casting.arrow_casts import is_uuid, uuid_texts
 from omnigraph.rows.typed_rows import PlacedBatch
 
 Opener = Callable[[Report | None], AbstractContextManager[SourceTable]]

@@ -14,8 +14,8 @@ import pyarrow.compute as pc
 from omnigraph.core.scalars import Scalar
 from omnigraph.lake.external.files import ParquetRows
 from omnigraph.lake.external.seal import Seal, SealedColumn, SealedFile
-from omnigraph.rows.arrow_casts import cast_column
 from omnigraph.rows.arrow_types import BLOB_METADATA, ID, PROPERTY_ID_METADATA, SRC, column_type
+from omnigraph.rows.casting.arrow_casts import cast_column
 from omnigraph.rows.id_columns import id_texts
 from omnigraph.rows.keys import key_texts, tuple_texts
 from omnigraph.schema.types import PropertyType

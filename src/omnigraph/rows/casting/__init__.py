@@ -1,1 +1,1 @@
-"""Casts of columns to scalars whose values have several forms, and the problems that casts report."""
+"""Conversion of values and columns to the types of properties, and the problems that conversions report."""

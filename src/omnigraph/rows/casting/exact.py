@@ -11,9 +11,9 @@ from omnigraph.core.decimals import DIGITS_MAX
 from omnigraph.core.temporal import DURATION_RANGE
 from omnigraph.core.uuids import uuid_of_bytes
 from omnigraph.rows.arrow_types import item_type
+from omnigraph.rows.casting.column_values import beyond
+from omnigraph.rows.casting.json_values import Unfit, converter
 from omnigraph.rows.casting.problems import PER_SECOND, WrongValue, expect
-from omnigraph.rows.column_values import beyond
-from omnigraph.rows.json_values import Unfit, converter
 from omnigraph.schema.types import PropertyType
 
 _UUID_BYTES: Final = 16

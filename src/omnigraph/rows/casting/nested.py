@@ -6,8 +6,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from omnigraph.core.json_values.texts import NotJson, canonical_text
+from omnigraph.rows.casting.json_values import Unfit, converter
 from omnigraph.rows.casting.problems import WrongValue
-from omnigraph.rows.json_values import Unfit, converter
 from omnigraph.schema.types import PropertyType
 
 

@@ -13,7 +13,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from omnigraph.rows.arrow_types import Entity
-from omnigraph.rows.json_values import Unfit
+from omnigraph.rows.casting.json_values import Unfit
 from omnigraph.rows.violations import shown
 from omnigraph.schema.catalog import EdgeEnd, EdgeType
 

@@ -12,8 +12,8 @@ import pyarrow as pa
 from omnigraph.core.python_values import plain_value
 from omnigraph.core.temporal import format_duration, timedelta_to_milliseconds
 from omnigraph.rows.arrow_types import ID, Entity
+from omnigraph.rows.casting.json_values import MANAGED_BLOB
 from omnigraph.rows.ends.references import UNRESOLVED
-from omnigraph.rows.json_values import MANAGED_BLOB
 from omnigraph.schema.catalog import EdgeEnd, EdgeType
 
 

@@ -16,7 +16,7 @@ import pyarrow.compute as pc
 
 from omnigraph.ingest.mapped import stored_batch
 from omnigraph.rows.arrow_types import Entity
-from omnigraph.rows.read_arrow import from_batches
+from omnigraph.rows.read.arrow import from_batches
 from omnigraph.rows.rejected.arrived import ArrivedRows
 from omnigraph.rows.rejected.reasons import EveryViolation
 from omnigraph.rows.typed_rows import numbered

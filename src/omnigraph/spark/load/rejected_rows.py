@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from omnigraph.rows.json_lines import records_at
+from omnigraph.rows.read.json_lines import records_at
 from omnigraph.spark.load.splits import GroupLines, SplitGroup
 
 

@@ -15,7 +15,7 @@ from omnigraph.core.tables import TablePin
 from omnigraph.errors import OmnigraphError
 from omnigraph.rows.arrow_types import ID, Entity
 from omnigraph.rows.omissions import Cells, Omissions, joined_cells
-from omnigraph.rows.read_json import read_lines
+from omnigraph.rows.read.json import read_lines
 from omnigraph.rows.rejected.reasons import EveryViolation, Reasons, without_lines, without_rows
 from omnigraph.rows.typed_rows import TypedRows
 from omnigraph.rows.validate import text_column

@@ -22,8 +22,8 @@ from omnigraph.engine.load.run import LoadJob
 from omnigraph.history.changes import Op
 from omnigraph.rows.arrow_types import ID, Entity, table_schema
 from omnigraph.rows.omissions import Omissions
-from omnigraph.rows.read_arrow import from_batches, reference_ids
-from omnigraph.rows.read_json import read_lines
+from omnigraph.rows.read.arrow import from_batches, reference_ids
+from omnigraph.rows.read.json import read_lines
 from omnigraph.rows.typed_rows import TypedRows, numbered
 from omnigraph.rows.validate import TableDelta
 from omnigraph.rows.violations import Place, Violation, ViolationCode, Violations

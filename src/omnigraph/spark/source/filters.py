@@ -27,8 +27,8 @@ from omnigraph.core.temporal import parse_date, parse_datetime
 from omnigraph.errors import CompileError
 from omnigraph.lang.diagnostics import Diagnostic
 from omnigraph.lang.source import Source, Span
-from omnigraph.rows.arrow_casts import cast_column
 from omnigraph.rows.arrow_types import item_type
+from omnigraph.rows.casting.arrow_casts import cast_column
 from omnigraph.rows.casting.problems import WrongColumn, WrongValue
 from omnigraph.schema.types import PropertyType
 from omnigraph.spark.cluster import limits

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from omnigraph.rows.results import result_rows
+from omnigraph.rows.write.results import result_rows
 from omnigraph.schema.catalog import EdgeType, NodeType
 from omnigraph.wire.changes import cause_json
 

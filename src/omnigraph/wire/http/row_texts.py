@@ -1,8 +1,8 @@
 """Rows of results as JSON text, made from whole Arrow columns.
 
-The text is that of ``rows.results.result_rows``, which makes a Python object of every value. Columns of a type that is
-rare in results, or with values that Arrow prints otherwise (NaN, years outside 1 to 9999), take that way one by one. A
-property test compares the two.
+The text is that of ``rows.write.results.result_rows``, which makes a Python object of every value. Columns of a type
+that is rare in results, or with values that Arrow prints otherwise (NaN, years outside 1 to 9999), take that way one by
+one. A property test compares the two.
 """
 
 from __future__ import annotations
@@ -16,8 +16,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from omnigraph.rows.limits import BATCH_BYTES
-from omnigraph.rows.results import result_rows
-from omnigraph.rows.write_json import (
+from omnigraph.rows.write.json import (
     cast_texts,
     float_texts,
     in_quotes,
@@ -27,6 +26,7 @@ from omnigraph.rows.write_json import (
     quoted_text,
     string_texts,
 )
+from omnigraph.rows.write.results import result_rows
 
 FEW_ROWS_MAX: Final = 200
 """Rows from which whole columns of Arrow are faster than values one by one."""

@@ -16,7 +16,7 @@ from omnigraph.ingest.documents.mentions import NameIndex
 from omnigraph.ingest.documents.pipeline import PipelineTypes
 from omnigraph.ingest.documents.sources import Document
 from omnigraph.rows.arrow_types import DST, ID, SRC, Entity
-from omnigraph.rows.read_arrow import from_batches
+from omnigraph.rows.read.arrow import from_batches
 from omnigraph.rows.typed_rows import TypedRows, numbered
 from omnigraph.rows.violations import Violations
 from omnigraph.schema.catalog import Catalog

@@ -13,7 +13,7 @@ from omnigraph.lake.external.files import ParquetRows, open_rows
 from omnigraph.lake.external.seal import Seal, SealedFile
 from omnigraph.rows.arrow_types import ID, Entity
 from omnigraph.rows.limits import BATCH_ROWS
-from omnigraph.rows.read_arrow import from_batches
+from omnigraph.rows.read.arrow import from_batches
 from omnigraph.rows.typed_rows import PlacedBatch, counting
 from omnigraph.rows.violations import Place, Violation, ViolationCode, Violations
 from omnigraph.schema.catalog import Catalog, EdgeType, NodeType

@@ -27,9 +27,9 @@ import pyarrow.compute as pc
 
 from omnigraph.core.tables import TablePin
 from omnigraph.rows.arrow_types import ID, Entity
-from omnigraph.rows.json_records import explicit_id_message
 from omnigraph.rows.keys import derived_ids
 from omnigraph.rows.omissions import Cells
+from omnigraph.rows.read.json_records import explicit_id_message
 from omnigraph.rows.typed_rows import TypedRows, counting
 from omnigraph.rows.violations import Violation, ViolationCode, Violations
 from omnigraph.storage.stage import staging

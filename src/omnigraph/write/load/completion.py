@@ -15,9 +15,9 @@ import pyarrow.compute as pc
 
 from omnigraph.manifest.reader import Capture
 from omnigraph.rows.arrow_types import DST, ID, SRC, Entity, table_schema
-from omnigraph.rows.json_records import explicit_id_message, required_message
 from omnigraph.rows.keys import derived_ids
 from omnigraph.rows.omissions import Cells
+from omnigraph.rows.read.json_records import explicit_id_message, required_message
 from omnigraph.rows.validate import TableDelta
 from omnigraph.rows.violations import Place, Violation, ViolationCode, Violations
 from omnigraph.schema.catalog import EdgeType

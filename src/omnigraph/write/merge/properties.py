@@ -28,11 +28,11 @@ from omnigraph.errors import UsageError
 from omnigraph.history.conflicts import ConflictKind, MergeConflict, Resolution, Take
 from omnigraph.history.merge import decide_property
 from omnigraph.rows.arrow_types import Entity, result_type, table_schema
+from omnigraph.rows.casting.json_values import Unfit, converter
 from omnigraph.rows.compare import differs
 from omnigraph.rows.ends.references import type_columns
-from omnigraph.rows.json_values import Unfit, converter
 from omnigraph.rows.merge import combine, misfits
-from omnigraph.rows.results import result_rows
+from omnigraph.rows.write.results import result_rows
 from omnigraph.schema.merge_policies import POLICIES, PropertyOutcome
 from omnigraph.write.merge.images import (
     BASE,

@@ -18,7 +18,7 @@ from omnigraph.history.conflicts import ConflictKind, MergeConflict, Take
 from omnigraph.history.merge import RowOutcome, Seen, decide_row
 from omnigraph.rows.arrow_types import Entity, as_results
 from omnigraph.rows.compare import match
-from omnigraph.rows.results import result_rows
+from omnigraph.rows.write.results import result_rows
 from omnigraph.storage.tables.difference import ADDRESS
 from omnigraph.write.merge.images import LOCATED, SOURCE, Changed, Sides, classes, located, merged_schema, placed
 from omnigraph.write.merge.properties import merge_properties

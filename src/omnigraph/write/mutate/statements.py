@@ -368,7 +368,7 @@ def _unfit(entity: Entity, name: str, value: object, error: Exception) -> Violat
 
 
 def _blob(entity: Entity, name: str, value: str) -> bytes:
-    from omnigraph.rows.json_values import Unfit, converter
+    from omnigraph.rows.casting.json_values import Unfit, converter
 
     try:
         decoded = converter(entity.properties[name].type)(value)

@@ -25,8 +25,8 @@ from omnigraph.rows.embedding import (
     with_vectors,
     without_required_vectors,
 )
-from omnigraph.rows.json_records import required_message
 from omnigraph.rows.omissions import Cells
+from omnigraph.rows.read.json_records import required_message
 from omnigraph.rows.typed_rows import TypedRows
 from omnigraph.rows.violations import Violation, ViolationCode, Violations
 from omnigraph.schema.catalog import Catalog, NodeType

@@ -20,7 +20,7 @@ from omnigraph.core.ports import Embedder
 from omnigraph.core.tables import TablePin
 from omnigraph.rows.arrow_types import ID, Entity
 from omnigraph.rows.embedding import EmbeddedProperty, Gaps, embedded_properties, find_gaps, with_vectors
-from omnigraph.rows.json_records import required_message
+from omnigraph.rows.read.json_records import required_message
 from omnigraph.rows.violations import Violation, ViolationCode, Violations
 from omnigraph.schema.catalog import NodeType
 from omnigraph.storage.tables.store import Store

@@ -12,14 +12,14 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 
 from omnigraph.core.scalars import Scalar
-from omnigraph.rows.arrow_casts import cast_column
 from omnigraph.rows.arrow_types import DST, ID, SRC, Entity
+from omnigraph.rows.casting.arrow_casts import cast_column
 from omnigraph.rows.casting.problems import WrongColumn, WrongValue
 from omnigraph.rows.ends.references import type_columns
 from omnigraph.rows.id_columns import id_column
-from omnigraph.rows.json_records import unfit_message
 from omnigraph.rows.omissions import Omissions
-from omnigraph.rows.read_arrow import from_batches
+from omnigraph.rows.read.arrow import from_batches
+from omnigraph.rows.read.json_records import unfit_message
 from omnigraph.rows.violations import Violation, ViolationCode, Violations
 from omnigraph.schema.types import PropertyType
 from omnigraph.write.violations import violation_error

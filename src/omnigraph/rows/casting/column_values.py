@@ -25,7 +25,7 @@ from omnigraph.core.temporal import (
 )
 from omnigraph.core.uuids import CANONICAL
 from omnigraph.rows.arrow_types import column_type, item_type
-from omnigraph.rows.json_values import F32_OVERFLOW, Unfit, converter
+from omnigraph.rows.casting.json_values import F32_OVERFLOW, Unfit, converter
 from omnigraph.schema.types import PropertyType
 
 _ISO_TIME_LENGTHS = pa.array([20, 22, 23, 24], pa.int32())

@@ -18,18 +18,18 @@ import pyarrow.compute as pc
 from omnigraph.core.display import with_article
 from omnigraph.core.scalars import Scalar
 from omnigraph.errors import UsageError
-from omnigraph.rows.arrow_casts import cast_column, plain
 from omnigraph.rows.arrow_types import DST, ID, SRC, Entity, table_schema
+from omnigraph.rows.casting.arrow_casts import cast_column, plain
+from omnigraph.rows.casting.json_values import kind_of
 from omnigraph.rows.casting.problems import WrongColumn, WrongValue
 from omnigraph.rows.ends.columns import flat_ends, stored_name
 from omnigraph.rows.ends.references import has_typed_key, stored_tags, type_columns, with_types
 from omnigraph.rows.id_columns import id_column, id_columns, text_key
-from omnigraph.rows.json_records import explicit_id_message, required_message, unfit_message
-from omnigraph.rows.json_values import kind_of
 from omnigraph.rows.keys import derived_ids, key_texts, tuple_texts
 from omnigraph.rows.limits import BATCH_BYTES, BATCH_ROWS
-from omnigraph.rows.minting import MintIds, given_or_minted
 from omnigraph.rows.omissions import Cells, Omissions, omitting
+from omnigraph.rows.read.json_records import explicit_id_message, required_message, unfit_message
+from omnigraph.rows.read.minting import MintIds, given_or_minted
 from omnigraph.rows.typed_rows import Gathering, TypedRows, numbered
 from omnigraph.rows.violations import Place, Violation, ViolationCode, Violations, shown
 from omnigraph.schema.catalog import EdgeType, NodeType

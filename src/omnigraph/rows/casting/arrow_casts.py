@@ -29,11 +29,11 @@ from omnigraph.core.temporal import (
     parse_datetime,
 )
 from omnigraph.rows.arrow_types import column_type, item_type
+from omnigraph.rows.casting.column_values import beyond
 from omnigraph.rows.casting.exact import clock_times, decimals, lengths, uuids
+from omnigraph.rows.casting.json_values import Unfit, converter
 from omnigraph.rows.casting.nested import json_values
 from omnigraph.rows.casting.problems import PER_SECOND, WrongColumn, WrongValue, expect
-from omnigraph.rows.column_values import beyond
-from omnigraph.rows.json_values import Unfit, converter
 from omnigraph.schema.types import PropertyType
 
 _MILLISECONDS_PER_DAY = 86_400_000

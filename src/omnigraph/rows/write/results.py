@@ -1,7 +1,7 @@
 """Query results as JSON values, for the command line and the server, and as Python values.
 
 Dates, times and durations are ISO texts, decimals the texts of their digits, non-finite floats the texts ``NaN``,
-``Infinity`` and ``-Infinity``, bytes are omitted. Exports use ``write_json``, which is lossless.
+``Infinity`` and ``-Infinity``, bytes are omitted. Exports use ``rows.write.json``, which is lossless.
 """
 
 from __future__ import annotations

@@ -19,7 +19,7 @@ from omnigraph.errors import InputError
 from omnigraph.rows.arrow_types import DST, ID, SRC, Entity
 from omnigraph.rows.keys import decimal_texts
 from omnigraph.rows.limits import BATCH_BYTES
-from omnigraph.rows.write_json import (
+from omnigraph.rows.write.json import (
     ISO_TEXTS,
     JSON_TEXTS,
     TEXTS,

@@ -22,13 +22,13 @@ import pyarrow.compute as pc
 import pyarrow.json as pj
 
 from omnigraph.rows.arrow_types import ID, Entity, table_schema
-from omnigraph.rows.column_values import Unusual, fast_type, stored, temporal_in
+from omnigraph.rows.casting.column_values import Unusual, fast_type, stored, temporal_in
 from omnigraph.rows.ends.references import has_typed_key, stored_tags
-from omnigraph.rows.json_lines import LineBlock, Malformed, parse_line
 from omnigraph.rows.keys import derived_ids
 from omnigraph.rows.limits import PARSE_BLOCK_BYTES, STRUCTURAL_TOKENS_MAX
-from omnigraph.rows.minting import MintIds, given_or_minted
 from omnigraph.rows.omissions import Cells, Omissions, cells_of_columns, lines_without
+from omnigraph.rows.read.json_lines import LineBlock, Malformed, parse_line
+from omnigraph.rows.read.minting import MintIds, given_or_minted
 from omnigraph.rows.typed_rows import TypedRows, counting
 from omnigraph.schema.catalog import Catalog, EdgeType
 

@@ -19,8 +19,8 @@ from omnigraph.core.scalars import Scalar
 from omnigraph.core.temporal import format_duration
 from omnigraph.errors import InputError
 from omnigraph.rows.arrow_types import ID, Entity
+from omnigraph.rows.casting.json_values import MANAGED_BLOB
 from omnigraph.rows.ends.references import UNRESOLVED, shown_batch
-from omnigraph.rows.json_values import MANAGED_BLOB
 from omnigraph.rows.keys import decimal_texts
 from omnigraph.rows.limits import BATCH_BYTES
 from omnigraph.rows.omissions import named_runs

@@ -11,8 +11,8 @@ from typing import Any
 
 import pyarrow as pa
 
-from omnigraph.rows.json_values import MANAGED_BLOB
-from omnigraph.rows.results import as_written, result_rows
+from omnigraph.rows.casting.json_values import MANAGED_BLOB
+from omnigraph.rows.write.results import as_written, result_rows
 
 
 def exact_rows(table: pa.Table) -> list[dict[str, Any]]:

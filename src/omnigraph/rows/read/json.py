@@ -10,12 +10,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from itertools import islice
 
-from omnigraph.rows.json_columns import ColumnarReader, NumberedLine
-from omnigraph.rows.json_lines import Malformed, blocks, is_blank, parse_line
-from omnigraph.rows.json_records import RecordReader
 from omnigraph.rows.limits import BATCH_ROWS, LINE_BYTES_MAX, RECORDS_PER_BLOCK
-from omnigraph.rows.minting import MintIds
 from omnigraph.rows.omissions import Omissions
+from omnigraph.rows.read.json_columns import ColumnarReader, NumberedLine
+from omnigraph.rows.read.json_lines import Malformed, blocks, is_blank, parse_line
+from omnigraph.rows.read.json_records import RecordReader
+from omnigraph.rows.read.minting import MintIds
 from omnigraph.rows.typed_rows import Gathering, TypedRows, in_line_order, joined
 from omnigraph.rows.violations import Violations
 from omnigraph.schema.catalog import Catalog, all_types

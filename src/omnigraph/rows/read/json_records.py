@@ -12,6 +12,7 @@ from typing import Final
 import pyarrow as pa
 
 from omnigraph.rows.arrow_types import DST, ID, SRC, Entity, table_schema
+from omnigraph.rows.casting.json_values import Convert, Unfit, converter, kind_of, to_text
 from omnigraph.rows.ends.references import (
     has_typed_key,
     key_text_of_end,
@@ -20,10 +21,9 @@ from omnigraph.rows.ends.references import (
     with_types,
     written_node,
 )
-from omnigraph.rows.json_values import Convert, Unfit, converter, kind_of, to_text
 from omnigraph.rows.keys import key_id, key_text, key_type
-from omnigraph.rows.minting import MintIds
 from omnigraph.rows.omissions import Omissions, cells_of_rows
+from omnigraph.rows.read.minting import MintIds
 from omnigraph.rows.typed_rows import TypedRows
 from omnigraph.rows.violations import Place, Violation, ViolationCode, Violations, shown
 from omnigraph.schema.catalog import Catalog, EdgeEnd, EdgeType

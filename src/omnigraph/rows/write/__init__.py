@@ -1,0 +1,1 @@
+"""Rows and query results to JSON, CSV and Python values."""
