@@ -17,19 +17,20 @@ from collections.abc import Callable
 from dataclasses import asdict
 from pathlib import Path
 
-from benchmarks import engine_firsts
+from benchmarks import engine_firsts, engine_writers
 from benchmarks.engine_data import SIZES, Data, ensure
+from benchmarks.engine_interactive import INTERACTIVE
 from benchmarks.engine_measure import Cost, Effort, Measured, measure
 from benchmarks.engine_queries import QUESTIONS
 from benchmarks.engine_systems import Ladybug, Omnigraph, System, installed
 from benchmarks.engine_wide import WIDE
 
-FIRSTS = ("start", "command", "first_open", "first_ever", "insert")
+FIRSTS = ("start", "command", "first_open", "first_ever", "insert", "merge", "writers")
 """Measurements other than questions."""
 
 LOADED = "loaded.json"
 
-ALL = (*QUESTIONS, *WIDE)
+ALL = (*QUESTIONS, *WIDE, *INTERACTIVE)
 
 
 def load(data: Data, systems: list[System], directory: Path, reload: list[str]) -> dict[str, Path]:
@@ -69,6 +70,8 @@ def graph_results(
     rare = max(3, min(7, effort.rounds // 4))
     firsts: dict[str, Callable[[], list[Measured]]] = {
         "insert": lambda: engine_firsts.after_insert(data, ours, rare),
+        "merge": lambda: engine_writers.merges(data, ours, rare),
+        "writers": lambda: engine_writers.shared_branch(data),
         "start": lambda: engine_firsts.start(data, places, rare),
     }
     firsts["command"] = lambda: engine_firsts.command(data, places, rare)
