@@ -283,7 +283,7 @@ def _object(response: httpx2.Response, body: bytes) -> dict[str, Any]:
 def _seconds(response: httpx2.Response) -> float | None:
     """The wait that the server asks for, in seconds; its form as a date is not used by servers of graphs."""
     text = response.headers.get("retry-after", "").strip()
-    return float(text) if text.isdigit() else None
+    return float(text) if text.isascii() and text.isdigit() else None
 
 
 def _word(value: str | int | bool | list[str]) -> str | list[str]:
