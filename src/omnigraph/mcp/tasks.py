@@ -20,7 +20,8 @@ from omnigraph.history.reverts import reverted_by
 from omnigraph.mcp import models
 from omnigraph.mcp.answers import Answer
 from omnigraph.mcp.branch_names import task_branch, task_branches, task_time
-from omnigraph.mcp.budget import fit, shorten
+from omnigraph.mcp.budget import fit, shorten, squeeze
+from omnigraph.mcp.reading import fit_rows
 from omnigraph.mcp.session import Session
 from omnigraph.mcp.turns import turn
 from omnigraph.schema.catalog import EdgeType, all_types, type_named
@@ -32,6 +33,8 @@ TASK_DAYS: Final = 7
 DAY_MS: Final = 86_400_000
 CONFLICTS_MAX: Final = 20
 CONFLICTS_TOKENS: Final = 2_000
+TABLES_TOKENS: Final = 1_000
+WRITTEN_TOKENS: Final = 2_000
 
 
 def start_task(session: Session, given: models.StartTask) -> Answer:
@@ -80,7 +83,7 @@ def _written(session: Session, given: models.Write, branch: str) -> Answer:
         )
         content["deleted"] = mutation_json(deleted)
         commit = deleted.commit.id if deleted.commit is not None else commit
-    return Answer(shorten(content), commit)
+    return Answer(squeeze(shorten(content), WRITTEN_TOKENS), commit)
 
 
 def mutate(session: Session, given: models.Mutate) -> Answer:
@@ -94,7 +97,15 @@ def mutate(session: Session, given: models.Mutate) -> Answer:
             message=given.message,
             provenance={"run": given.task},
         )
-    return Answer({"task": given.task, **shorten(mutation_json(result))}, result.commit.id if result.commit else None)
+    form = mutation_json(result)
+    rows = form.pop("rows", None)
+    content = {"task": given.task, **squeeze(shorten(form), WRITTEN_TOKENS)}
+    cut: list[str] = []
+    if rows is not None:
+        content["rows"], cut = fit_rows(rows)
+        if len(content["rows"]) < len(rows):
+            cut.append(f"{len(content['rows'])} of {len(rows)} returned rows are shown; read the others with query")
+    return Answer(content, result.commit.id if result.commit else None, cut)
 
 
 def preview_merge(session: Session, given: models.Task) -> Answer:
@@ -244,13 +255,16 @@ def _previewed(session: Session, task: str, branch: str) -> Answer:
     form = merge_preview_json(preview)
     conflicts = form["merge_conflicts"]
     kept = fit([shorten(item) for item in conflicts], CONFLICTS_TOKENS, CONFLICTS_MAX)
+    tables = fit(form["tables"], TABLES_TOKENS)
     content = {
         "task": task,
         "into": session.settings.branch,
         "outcome": form["outcome"],
-        "tables": form["tables"],
+        "tables": tables.items,
         "conflicts": len(conflicts),
         "first_conflicts": kept.items,
     }
     cut = [f"{kept.left_out} more conflicts are not shown"] if kept.left_out else []
+    if tables.left_out:
+        cut.append(f"{tables.left_out} more types changed; diff counts them")
     return Answer(content, form["source_commit_id"], cut)

@@ -66,8 +66,8 @@ def graph(tmp_path: Path) -> omnigraph.Graph:
 class Agent:
     """A client of the SDK that is connected for each call."""
 
-    def __init__(self, graph: omnigraph.Graph, **settings: Any) -> None:
-        queries = checked_queries(graph, {"by_age": BY_AGE}) if graph.actor is None else {}
+    def __init__(self, graph: omnigraph.Graph, text: str = BY_AGE, **settings: Any) -> None:
+        queries = checked_queries(graph, {"by_age": text}) if graph.actor is None else {}
         self.now = 1_800_000_000_000
         numbers = iter(range(1, 1000))
         self.session = Session(graph, lambda: self.now, lambda: next(numbers), Settings(**settings), queries)
