@@ -31,10 +31,29 @@ from omnigraph.write.merge.decide import MergeOutcome
 
 TASK_DAYS: Final = 7
 DAY_MS: Final = 86_400_000
+ANY_TASK: Final = "0" * 26
+"""The id of no task, for questions about the rights on the branch of a task that is not started."""
 CONFLICTS_MAX: Final = 20
 CONFLICTS_TOKENS: Final = 2_000
 TABLES_TOKENS: Final = 1_000
 WRITTEN_TOKENS: Final = 2_000
+
+
+def needs(session: Session) -> tuple[Need, ...]:
+    """What an actor must be allowed to work in tasks: to list branches, and to make and write one of its own."""
+    into, branch = session.settings.branch, task_branch(session.actor, ANY_TASK)
+    return (
+        Need(Action.READ),
+        Need(Action.READ, into),
+        Need(Action.READ, branch),
+        Need(Action.BRANCH_CREATE, into, branch),
+        Need(Action.CHANGE, branch),
+    )
+
+
+def drop_need(session: Session, task: str) -> Need:
+    """The right to delete the branch of a task."""
+    return Need(Action.BRANCH_DELETE, target_branch=task_branch(session.actor, task))
 
 
 def start_task(session: Session, given: models.StartTask) -> Answer:
@@ -126,7 +145,9 @@ def finish_task(session: Session, given: models.FinishTask) -> Answer:
                 raise
             # The answer to an earlier call was lost.
             return Answer({"task": given.task, "status": "merged", "into": into}, earlier.id)
-        if not session.settings.allow_main or not session.may(Need(Action.BRANCH_MERGE, branch, into)):
+        if not session.settings.allow_main or not session.may(
+            Need(Action.BRANCH_MERGE, branch, into), drop_need(session, given.task)
+        ):
             preview = _previewed(session, given.task, branch)
             if preview.content["conflicts"]:
                 return _with_status(preview, "conflicts")

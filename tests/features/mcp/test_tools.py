@@ -355,6 +355,45 @@ def test_resources_and_prompts_show_the_schema_and_a_type(graph: omnigraph.Graph
     }
 
 
+BY_RIGHTS = """
+version: 1
+groups:
+  readers: [ann]
+  writers: [bob]
+  menders: [cy]
+  mergers: [dan]
+rules:
+  - {id: read, allow: {actors: {group: readers}, actions: [read]}}
+  - {id: w1, allow: {actors: {group: writers}, actions: [read]}}
+  - {id: w2, allow: {actors: {group: writers}, actions: [change], branch_patterns: ["agent/bob/*"]}}
+  - {id: w3, allow: {actors: {group: writers}, actions: [branch_create], target_branch_patterns: ["agent/bob/*"]}}
+  - {id: mend, allow: {actors: {group: menders}, actions: [read, change, branch_create, branch_delete]}}
+  - {id: merge, allow: {actors: {group: mergers}, actions: [read, change, branch_create, branch_merge]}}
+"""
+WORK = {"start_task", "write", "mutate", "preview_merge", "finish_task"}
+
+
+@pytest.mark.parametrize(
+    ("actor", "offered"), [("ann", set()), ("bob", WORK), ("cy", WORK | {"undo_task"}), ("dan", WORK)]
+)
+def test_tasks_are_offered_to_those_who_may_make_and_write_their_branch(
+    graph: omnigraph.Graph, tmp_path: Path, actor: str, offered: set[str]
+) -> None:
+    (tmp_path / "policy.yaml").write_text(BY_RIGHTS, encoding="utf-8")
+    opened = omnigraph.open(graph.uri, policy=tmp_path / "policy.yaml", actor=actor)
+    agent = Agent(opened, allow_writes=True, allow_main=True)
+    assert {name for name, tool in agent.tools().items() if not tool.annotations.read_only_hint} == offered
+    if not offered:
+        with pytest.raises(mcp.MCPError, match="unknown tool: start_task"):
+            agent.raw("start_task", goal="x")
+        return
+    task = agent.call("start_task", goal="x")["task"]
+    agent.call("write", task=task, upserts=[{"type": "City", "data": {"name": "rome"}}])
+    # None of them may both merge and delete the branch, so a person does both.
+    assert agent.call("finish_task", task=task)["status"] == "review"
+    assert graph.counts()["City"] == 1
+
+
 def test_a_denied_tool_is_an_unknown_tool(graph: omnigraph.Graph, tmp_path: Path) -> None:
     policy = tmp_path / "policy.yaml"
     policy.write_text(POLICY, encoding="utf-8")
