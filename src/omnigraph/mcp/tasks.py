@@ -40,7 +40,7 @@ WRITTEN_TOKENS: Final = 2_000
 
 
 def needs(session: Session) -> tuple[Need, ...]:
-    """What an actor must be allowed to work in tasks: to list branches, and to make and write one of its own."""
+    """The rights that an actor needs to work in tasks: to list branches, and to make and write one of its own."""
     into, branch = session.settings.branch, task_branch(session.actor, ANY_TASK)
     return (
         Need(Action.READ),
