@@ -62,6 +62,8 @@ def start_task(session: Session, given: models.StartTask) -> Answer:
     now = session.clock()
     running = [name for name in mine if now - task_time(name) < TASK_DAYS * DAY_MS]
     if len(running) >= session.settings.open_tasks_max:
+        running = [name for name in running if not _was_merged_by_a_person(session, name)]
+    if len(running) >= session.settings.open_tasks_max:
         names = ", ".join(name.rpartition("/")[2] for name in running)
         raise UsageError(
             f"tasks of {session.actor!r} are open: {names}",
@@ -201,6 +203,17 @@ def _is_merged(session: Session, task: str, branch: str) -> bool:
         return False
     # A task that has written nothing is up to date as well, at a commit that is not its own.
     return session.graph.commit(preview.source_head).provenance.get("run") == task
+
+
+def _was_merged_by_a_person(session: Session, branch: str) -> bool:
+    """True for a task whose review ended in a merge. Its branch is dropped: its actor has nothing left to do there."""
+    task = branch.rpartition("/")[2]
+    with turn(session, task):
+        if not _is_merged(session, task, branch):
+            return False
+        if session.may(drop_need(session, task)):
+            _drop(session, branch)
+    return True
 
 
 def _merge_of(session: Session, task: str) -> GraphCommit | None:

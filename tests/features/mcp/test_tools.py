@@ -284,6 +284,19 @@ def test_the_merge_of_another_actor_is_not_undone(graph: omnigraph.Graph) -> Non
     assert "merged by another actor" in agent.refusal("undo_task", task=started["task"])
 
 
+def test_a_task_that_a_person_has_merged_makes_room_for_the_next_one(graph: omnigraph.Graph) -> None:
+    agent = Agent(graph, allow_writes=True)
+    started = agent.call("start_task", goal="add ada")
+    agent.call("write", task=started["task"], upserts=ADA)
+    assert agent.call("finish_task", task=started["task"])["status"] == "review"
+    assert "are open" in agent.refusal("start_task", goal="add bea")
+    graph.merge(started["branch"], actor="lead")
+    following = agent.call("start_task", goal="add bea")
+    assert [branch.name for branch in graph.branches()] == ["main", following["branch"]]
+    # A task that has written nothing is as old as main, and still open.
+    assert "are open" in agent.refusal("start_task", goal="add cy")
+
+
 def test_a_write_that_meets_the_end_of_its_task_is_refused_and_not_lost(graph: omnigraph.Graph) -> None:
     agent = Agent(graph, allow_writes=True, allow_main=True)
     started = agent.call("start_task", goal="add ada")
