@@ -87,8 +87,8 @@ format: $(STAMP) ## format the code and sort the imports
 	$(BIN)/ruff check --fix-only --quiet .
 	$(BIN)/ruff format .
 
-# All extras but `llama-index`, whose dependencies are large; its tests are skipped where it is not installed.
-EXTRAS := analytics client delta dev iceberg igraph keyring langchain langgraph mcp namespace networkx server spark
+# Every extra: the suites of all of them run in the tests.
+EXTRAS := analytics client delta dev iceberg igraph keyring langchain langgraph llama-index mcp namespace networkx server spark
 
 lock: $(STAMP) ## resolve the dependencies of pyproject.toml into requirements.lock
 	$(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes $(EXTRAS:%=--extra %) \

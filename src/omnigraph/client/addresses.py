@@ -47,7 +47,7 @@ class RemoteAddress:
 
     def graph(self, graph_id: str) -> str:
         """The address of a graph of this server."""
-        return f"{self.uri}/{GRAPHS}/{quote(graph_id, safe='')}"
+        return f"{self.uri}/{GRAPHS}/{segment(graph_id, 'graph')}"
 
 
 def graph_named_by(uri: str) -> str | None:
@@ -105,3 +105,10 @@ def checked_token(text: str) -> str:
             "the token is not one word of printable ASCII", hint="copy it again from the server's operator"
         )
     return found
+
+
+def segment(name: str, what: str) -> str:
+    """A name as one segment of a path. Empty ones and dots would change the path, and so the operation."""
+    if name.strip() in ("", ".", ".."):
+        raise UsageError(f"{name!r} is not the name of a {what}", hint=f"give the name of a {what}")
+    return quote(name, safe="")

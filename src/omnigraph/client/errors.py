@@ -248,3 +248,23 @@ _MAKERS: Final[Mapping[type[OmnigraphError], Make]] = {
 def unsupported(verb: str, why: str, hint: str | Hint | None = None) -> tree.RemoteUnsupported:
     """The error for a verb or option that a server does not have."""
     return tree.RemoteUnsupported(f"{verb} is not available on a remote graph: {why}", hint=hint, verb=verb)
+
+
+def unwritable(body: object, error: Exception) -> OmnigraphError:
+    """The error of a request with a value that JSON does not have, such as NaN; it names the parameter."""
+    params = body.get("params") if isinstance(body, Mapping) else None
+    for name, value in params.items() if isinstance(params, Mapping) else ():
+        if not _is_json(value):
+            return tree.ParameterError(f"param {name!r}: {value!r} cannot be sent as JSON", hint=_JSON_VALUES)
+    return tree.UsageError(f"the request has a value that cannot be sent as JSON: {error}", hint=_JSON_VALUES)
+
+
+_JSON_VALUES = "use texts without half surrogate pairs, finite numbers, truth values, dates, lists and dicts"
+
+
+def _is_json(value: object) -> bool:
+    try:
+        json.dumps(value, allow_nan=False, ensure_ascii=False).encode()
+    except (TypeError, ValueError):
+        return False
+    return True

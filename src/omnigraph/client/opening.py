@@ -96,6 +96,8 @@ def connect_server(uri: str, token: str | None = None) -> RemoteServer:
 
 def _transport(address: RemoteAddress, token: str | None, timeout: float | None) -> Transport:
     found = token_of(token, address)
+    if timeout is not None and not 0 < timeout < float("inf"):
+        raise UsageError(f"timeout is a number of seconds above 0, not {timeout!r}", hint="like timeout=30")
     try:
         from omnigraph.client.transport import READ_SECONDS, Transport
     except ModuleNotFoundError as error:

@@ -8,9 +8,9 @@ import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import date, datetime
 from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
-from urllib.parse import quote
 
 from omnigraph.client import forms
+from omnigraph.client.addresses import segment
 from omnigraph.client.errors import unsupported
 from omnigraph.client.maintenance import read_cleanup, read_optimize, read_verify, run_maintenance
 from omnigraph.client.moments import RemoteMoments
@@ -47,6 +47,7 @@ from omnigraph.engine.schema.run import schema_source
 from omnigraph.engine.schema.text import SchemaText
 from omnigraph.engine.upkeep.cleanup_result import CleanupResult
 from omnigraph.engine.upkeep.optimize_result import OptimizeResult
+from omnigraph.errors import LimitExceeded
 from omnigraph.exec.shape.result_rows import table_rows
 from omnigraph.history.changes import Names, read_filter
 from omnigraph.history.conflicts import Resolution, read_resolutions
@@ -207,6 +208,13 @@ class RemoteGraph:
         timeout: float | None,
         cancel: threading.Event | None,
     ) -> QueryResult:
+        if timeout is not None and not timeout > 0:
+            raise LimitExceeded(
+                f"the query took longer than {timeout} s",
+                hint="narrow it, or raise the limit with timeout=",
+                resource="seconds",
+                limit=timeout,
+            )
         request = Request(
             "POST", path, json=_present(body), headers=ACCEPT_ARROW, text=text, timeout=timeout, cancel=cancel
         )
@@ -332,7 +340,7 @@ class RemoteGraph:
     def delete_branch(self, name: str, *, actor: Caller = None) -> None:
         """Delete a branch. Its commits stay readable until cleanup."""
         _refuse_actor("delete_branch", actor)
-        path = f"/branches/{quote(name, safe='')}"
+        path = f"/branches/{segment(name, 'branch')}"
         self._transport.form(Request("DELETE", path, change=f"branch {name!r} was deleted"))
 
     def commits(
@@ -343,7 +351,7 @@ class RemoteGraph:
         form = self._transport.form(Request("GET", "/commits", {"branch": branch}))
         found = (forms.read_commit(item) for item in form["commits"])
         chosen = [commit for commit in found if passes(commit, filters)]
-        return iter(chosen if limit is None else chosen[:limit])
+        return iter(chosen if limit is None else chosen[: max(limit, 0)])
 
     def commit(self, commit_id: str, *, actor: Caller = None) -> GraphCommit:
         """A commit on any branch, by its id, its first characters, or a form such as ``"main~2"``."""
@@ -353,7 +361,7 @@ class RemoteGraph:
     def _commit(self, commit_id: str) -> GraphCommit:
         found = self._commits.get(commit_id)
         if found is None:
-            found = forms.read_commit(self._transport.form(Request("GET", f"/commits/{quote(commit_id, safe='')}")))
+            found = forms.read_commit(self._transport.form(Request("GET", f"/commits/{segment(commit_id, 'commit')}")))
             self._commits.put(commit_id, found)
         return found
 
@@ -428,7 +436,7 @@ class RemoteGraph:
         _refuse_actor("commit_changes", actor)
         found = self._moments.commit_id(commit_id)
         query = {"page_token": page_token, "limit": limit, **_filters(kind, type, op)}
-        form = self._transport.form(Request("GET", f"/commits/{quote(found, safe='')}/changes", query))
+        form = self._transport.form(Request("GET", f"/commits/{segment(found, 'commit')}/changes", query))
         return CommitChanges(forms.read_block(form), form.get("next_page_token"))
 
     def mutate(
@@ -619,7 +627,7 @@ class RemoteGraph:
     ) -> QueryResult:
         """Run a stored read by its name; a stored mutation raises ``InputError``."""
         body = {"params": wire_params(params), "expect_mutation": False, **self._target(branch, at)}
-        return self._rows(f"/queries/{quote(name, safe='')}", body, None, name, at, timeout, cancel)
+        return self._rows(f"/queries/{segment(name, 'stored query')}", body, None, name, at, timeout, cancel)
 
     def invoke_mutation(
         self,
@@ -635,7 +643,7 @@ class RemoteGraph:
         """Run a stored mutation by its name, as one atomic commit, once even if the answer is lost."""
         write = WriteHeaders.of(message, idempotency_key, provenance, if_commit)
         body = _present({"params": wire_params(params), "expect_mutation": True, "branch": branch})
-        path = f"/queries/{quote(name, safe='')}" + ("" if if_commit is None else "/if-graph-commit")
+        path = f"/queries/{segment(name, 'stored query')}" + ("" if if_commit is None else "/if-graph-commit")
         return forms.read_mutation(self._transport.form(write.request(path, body, "the mutation was made")))
 
     def optimize(

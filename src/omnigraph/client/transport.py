@@ -17,7 +17,7 @@ from typing import Any, BinaryIO, Final
 import httpx2
 
 from omnigraph.client.addresses import RemoteAddress
-from omnigraph.client.errors import outcome_unknown, raise_for, unreadable
+from omnigraph.client.errors import outcome_unknown, raise_for, unreadable, unwritable
 from omnigraph.core.calls.retries import Retries
 from omnigraph.errors import LimitExceeded, OmnigraphError, QueryCancelled, ServerUnavailable
 
@@ -196,7 +196,12 @@ class Transport:
             timeout = httpx2.Timeout(request.timeout, connect=min(CONNECT_SECONDS, request.timeout))
         given = {"json": request.json} if request.json is not None else {"content": content}
         url = f"{self.address.uri}{request.path}"
-        return self._client.build_request(request.method, url, params=query, headers=headers, timeout=timeout, **given)
+        try:
+            return self._client.build_request(
+                request.method, url, params=query, headers=headers, timeout=timeout, **given
+            )
+        except (TypeError, ValueError) as error:
+            raise unwritable(request.json, error) from error
 
 
 def async_client(address: RemoteAddress, token: str | None) -> httpx2.AsyncClient:
@@ -283,7 +288,7 @@ def _object(response: httpx2.Response, body: bytes) -> dict[str, Any]:
 def _seconds(response: httpx2.Response) -> float | None:
     """The wait that the server asks for, in seconds; its form as a date is not used by servers of graphs."""
     text = response.headers.get("retry-after", "").strip()
-    return float(text) if text.isdigit() else None
+    return float(text) if text.isascii() and text.isdigit() else None
 
 
 def _word(value: str | int | bool | list[str]) -> str | list[str]:

@@ -63,5 +63,11 @@ FEED_KEPT_BYTES: Final = 256 * 1024 * 1024
 CURSOR_CHARS_MAX: Final = 4_096
 """Characters of a cursor. A genuine one has about 250."""
 
+MOMENT_CHARS_MAX: Final = 1_024
+"""Characters of a moment such as ``main~2``: a name, a time and some steps. Reading one takes quadratic time."""
+
+MOMENT_STEPS_MAX: Final = 64
+"""Steps (``~``, ``^``) of one moment. They are walked by recursion; ``~100`` is one step."""
+
 BATCH_DOCUMENTS: Final = 1_000
 """Documents that are processed together. Default: a batch with its vectors is held in memory."""

@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import assert_never
 
+from omnigraph.core.limits import MOMENT_CHARS_MAX, MOMENT_STEPS_MAX
 from omnigraph.core.temporal import datetime_to_milliseconds, parse_datetime
 from omnigraph.errors import UsageError
 
@@ -103,10 +104,18 @@ def names_its_branch(tree: MomentTree) -> bool:
 
 def parse_moment(text: str, now_us: int) -> MomentTree:
     """The tree of a moment. Raises UsageError for a text that no branch, commit or time can have."""
+    if len(text) > MOMENT_CHARS_MAX:
+        raise UsageError(f"{text[:40] + '...'!r} is no moment: it has {len(text):,} characters", hint=_FORMS)
     said = text.strip()
-    steps = _STEPS.search(said)
-    tree = _parse_base(said[: steps.start()] if steps else said, text, now_us)
-    for kind, count in _STEP.findall(steps[0]) if steps else ():
+    found = _STEPS.search(said)
+    tree = _parse_base(said[: found.start()] if found else said, text, now_us)
+    steps = _STEP.findall(found[0]) if found else []
+    if len(steps) > MOMENT_STEPS_MAX:
+        raise UsageError(
+            f"a moment has at most {MOMENT_STEPS_MAX} steps, and this one has {len(steps)}",
+            hint="main~100 is one step",
+        )
+    for kind, count in steps:
         number = int(count) if count else 1
         tree = Ancestor(tree, number) if kind == "~" else _parent(tree, number)
     return tree
@@ -148,6 +157,8 @@ def parse_time(text: str, now_us: int) -> int | None:
 
     A written time means the end of its millisecond, so that the times that listings show find their commits.
     """
+    if len(text) > MOMENT_CHARS_MAX:
+        return None
     written = parse_datetime(text)
     if written is not None:
         return written * 1000 + 999

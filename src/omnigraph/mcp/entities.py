@@ -9,11 +9,15 @@ from omnigraph.engine.explore.neighbours import EdgeFound, neighbours
 from omnigraph.engine.snapshot import Snapshot
 from omnigraph.mcp import models
 from omnigraph.mcp.answers import Answer
-from omnigraph.mcp.budget import fit, shorten
+from omnigraph.mcp.budget import fit, shorten, squeeze, tokens
 from omnigraph.mcp.reading import snapshot_of
 from omnigraph.mcp.session import Session
 
 GET_TOKENS = 4_000
+PROPERTIES_TOKENS: Final = 3_000
+"""Tokens of the properties of a node; its neighbours get what is left."""
+PROPERTY_CHARACTERS: Final = 4_000
+PATH_TOKENS: Final = 1_000
 VISITED_MAX: Final = 5_000
 """Nodes that a search for a path looks at."""
 EDGES_PER_STEP: Final = 1_000
@@ -28,8 +32,11 @@ def get(session: Session, given: models.Get) -> Answer:
     around = neighbours(snapshot, {found.type: [found.id]}, limit=given.neighbours)
     captions = {(node.type, node.id): node.caption for node in around.nodes}
     edges = [_edge((found.type, found.id), edge, captions) for edge in around.edges]
-    kept = fit(edges, GET_TOKENS)
-    cut = [
+    whole = dict(found.properties)
+    properties = squeeze(shorten(whole, PROPERTY_CHARACTERS), PROPERTIES_TOKENS)
+    kept = fit(edges, GET_TOKENS - tokens(properties))
+    cut = ["long values are cut; query returns parts of them"] if properties != whole else []
+    cut += [
         f"{item.shown} of {item.total} edges {item.type} ({item.side.value}) are shown"
         for item in around.totals
         if item.shown < item.total
@@ -39,7 +46,7 @@ def get(session: Session, given: models.Get) -> Answer:
     content = {
         "type": found.type,
         "id": found.id,
-        "properties": shorten(dict(found.properties), 4_000),
+        "properties": properties,
         "neighbours": kept.items,
     }
     return Answer(content, snapshot.commit_id, cut)
@@ -77,7 +84,8 @@ def paths(session: Session, given: models.Paths) -> Answer:
             }
         )
         at = before
-    return Answer({"found": True, "length": len(steps), "path": steps[::-1]}, snapshot.commit_id, cut)
+    path = squeeze(steps[::-1], PATH_TOKENS)
+    return Answer({"found": True, "length": len(steps), "path": path}, snapshot.commit_id, cut)
 
 
 def _known(snapshot: Snapshot, place: models.Place) -> Node:

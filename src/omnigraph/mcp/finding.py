@@ -27,8 +27,11 @@ def find(session: Session, given: models.Find) -> Answer:
     if not searches:
         raise _nothing_to_search(given, has_embedder)
     rankings = [_hits(session, given, search, snapshot.commit_id) for search in searches]
-    kept = fit(interleaved(rankings), FIND_TOKENS, given.limit)
+    whole = interleaved(rankings)
+    kept = fit([shorten(hit) for hit in whole], FIND_TOKENS, given.limit)
     cut = ["more hits exist; raise `limit`, or search fewer `types`"] if kept.left_out else []
+    if kept.items != whole[: len(kept.items)]:
+        cut.append("long values are cut; get shows more of one node")
     content = {"hits": kept.items, "searched": [search.type.name for search in searches]}
     return Answer(content, snapshot.commit_id, cut)
 
@@ -37,7 +40,7 @@ def _hits(session: Session, given: models.Find, search: TypeSearch, commit: str)
     result = session.graph.query(
         search.query(given.limit), {"words": given.text}, at=commit, timeout=session.settings.query_seconds_max
     )
-    return [{"type": search.type.name, **shorten(row)} for row in result_rows(result.table)]
+    return [{"type": search.type.name, **row} for row in result_rows(result.table)]
 
 
 def _types(snapshot: Snapshot, names: list[str] | None) -> list[NodeType]:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from omnigraph.errors import UsageError
 from omnigraph.mcp import models
 from omnigraph.mcp.answers import Answer
-from omnigraph.mcp.budget import fit, shorten
+from omnigraph.mcp.budget import fit, shorten, squeeze
 from omnigraph.mcp.session import Session
 from omnigraph.rows.write.results import result_rows
 from omnigraph.schema.catalog import EdgeType, NodeType, all_types, type_named
@@ -20,7 +20,11 @@ if TYPE_CHECKING:
 
 DESCRIBE_TOKENS = 2_000
 QUERY_TOKENS = 4_000
+COLUMNS_TOKENS = 1_000
 CHANGES_TOKENS = 4_000
+COUNTS_TOKENS = 1_000
+LONG_VALUES = "long values are cut; return parts of them, as in substring($p.text, 0, 150) and $p.tags[0:20]"
+_CURSOR_DIGITS_MAX = 18
 
 
 def snapshot_of(session: Session, at: str | None) -> Snapshot:
@@ -34,7 +38,7 @@ def describe_graph(session: Session, given: models.Describe) -> Answer:
     counts = snapshot.counts()
     if given.type is not None:
         type_ = type_named(all_types(snapshot.catalog), given.type)
-        return Answer(_detail(snapshot, type_, counts), snapshot.commit_id)
+        return _described(_detail(snapshot, type_, counts), snapshot.commit_id)
     every = sorted((_heading(type_, counts) for type_ in all_types(snapshot.catalog)), key=lambda form: -form["count"])
     kept = fit(every, DESCRIBE_TOKENS)
     content: dict[str, Any] = {
@@ -44,6 +48,18 @@ def describe_graph(session: Session, given: models.Describe) -> Answer:
     }
     cut = [f"{kept.left_out} smaller types are not shown; name one with `type`"] if kept.left_out else []
     return Answer(content, snapshot.commit_id, cut)
+
+
+def _described(form: dict[str, Any], commit: str) -> Answer:
+    """All of one type, as far as it fits."""
+    names = [name for name in ("properties", "edges") if name in form]
+    cut = []
+    for name in names:
+        kept = fit(form[name], DESCRIBE_TOKENS // len(names))
+        form[name] = kept.items
+        if kept.left_out:
+            cut.append(f"{kept.left_out} {name} are left out; the resource omnigraph://schema has all of them")
+    return Answer(form, commit, cut)
 
 
 def _heading(type_: NodeType | EdgeType, counts: dict[str, int]) -> dict[str, Any]:
@@ -91,27 +107,33 @@ def run_query(
     # Without a snapshot of the graph, which data rules deny: queries stay inside the part of the actor by themselves.
     moment = session.settings.branch if at is None else at
     result = session.graph.query(text, params, name=name, at=moment, timeout=session.settings.query_seconds_max)
-    rows = shorten(result_rows(result.table.slice(start, rows_max)))
-    kept = fit(rows, QUERY_TOKENS)
-    shown = start + len(kept.items)
+    kept, cut = fit_rows(result_rows(result.table.slice(start, rows_max)))
+    columns = fit(shorten(result.columns), COLUMNS_TOKENS)
+    if columns.left_out:
+        cut.append(f"the names of {columns.left_out} columns are left out")
+    shown = start + len(kept)
     content: dict[str, Any] = {
-        "query": result.query_name,
-        "columns": result.columns,
-        "rows": kept.items,
+        "query": shorten(result.query_name),
+        "columns": columns.items,
+        "rows": kept,
         "row_count": len(result),
     }
-    if shown >= len(result):
-        return Answer(content, result.commit_id)
-    content["next"] = f"{result.commit_id}:{shown}"
-    return Answer(
-        content, result.commit_id, [f"rows {start} to {shown} of {len(result)}; call again with cursor = `next`"]
-    )
+    if shown < len(result):
+        content["next"] = f"{result.commit_id}:{shown}"
+        cut.append(f"rows {start} to {shown} of {len(result)}; call again with cursor = `next`")
+    return Answer(content, result.commit_id, cut)
+
+
+def fit_rows(rows: list[dict[str, Any]]) -> tuple[list[Any], list[str]]:
+    """The first rows within the budget of a query, and a note if values of them are cut."""
+    kept = fit([shorten(row) for row in rows], QUERY_TOKENS)
+    return kept.items, [LONG_VALUES] if kept.items != rows[: len(kept.items)] else []
 
 
 def _resume(cursor: str) -> tuple[str, int]:
     commit, sign, start = cursor.partition(":")
-    if not sign or not start.isdigit():
-        raise UsageError(f"{cursor!r} is no cursor", hint="pass `next` of an earlier answer of this tool")
+    if not sign or not (start.isascii() and start.isdigit() and len(start) <= _CURSOR_DIGITS_MAX):
+        raise UsageError(f"{cursor[:40]!r} is no cursor", hint="pass `next` of an earlier answer of this tool")
     return commit, int(start)
 
 
@@ -142,9 +164,13 @@ def _commit(form: dict[str, Any]) -> dict[str, Any]:
 def diff(session: Session, given: models.Diff) -> Answer:
     """The differences between two moments: counts by type, then single changes."""
     found = session.graph.diff(given.before, given.after or session.settings.branch)
-    changes = [shorten(change_json(change)) for change in found.changes(given.limit)]
-    kept = fit(changes, CHANGES_TOKENS)
+    changes = [change_json(change) for change in found.changes(given.limit)]
+    kept = fit([shorten(change) for change in changes], CHANGES_TOKENS)
     total = found.total.total
-    content = {"counts": {key: str(counts) for key, counts in found.counts.items()}, "changes": kept.items}
-    cut = [f"{len(kept.items)} of {total} changes are shown; raise `limit` or compare fewer commits"]
-    return Answer(content, None, cut if len(kept.items) < total else [])
+    counts = squeeze({key: str(counts) for key, counts in found.counts.items()}, COUNTS_TOKENS)
+    cut = []
+    if len(kept.items) < total:
+        cut.append(f"{len(kept.items)} of {total} changes are shown; raise `limit` or compare fewer commits")
+    if kept.items != changes[: len(kept.items)]:
+        cut.append("long values are cut; get shows more of one node")
+    return Answer({"counts": counts, "changes": kept.items}, None, cut)

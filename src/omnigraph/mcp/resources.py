@@ -9,13 +9,14 @@ from urllib.parse import unquote
 from omnigraph.errors import NotFoundError
 from omnigraph.mcp import models, reading
 from omnigraph.mcp.answers import Answer
-from omnigraph.mcp.budget import compact, shorten
+from omnigraph.mcp.budget import brief, compact, fit, shorten, squeeze
 from omnigraph.mcp.session import Session
 from omnigraph.mcp.stored import is_offered
 from omnigraph.wire.commits import commit_json
 from omnigraph.wire.http.stored_queries import parameter_json
 
 SCHEME: Final = "omnigraph://"
+RESOURCE_TOKENS: Final = 4_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,14 +51,21 @@ def read(session: Session, address: str) -> tuple[str, str]:
         case "schema" if not rest:
             return session.graph.schema_text(session.settings.branch), "text/plain"
         case "branches" if not rest:
-            return _json(Answer({"branches": [{"name": i.name, "head": i.head} for i in session.graph.branches()]}))
+            return _json(_listed("branches", [{"name": i.name, "head": i.head} for i in session.graph.branches()]))
         case "queries" if not rest:
-            return _json(Answer({"queries": _queries(session)}))
+            return _json(_listed("queries", _queries(session)))
         case "type" if name:
             return _json(reading.describe_graph(session, models.Describe(type=name)))
         case "commit" if name:
-            return _json(Answer(shorten(commit_json(session.graph.commit(name)))))
-    raise NotFoundError(f"there is no resource {address!r}", hint="list the resources and their templates")
+            return _json(Answer(squeeze(shorten(commit_json(session.graph.commit(name))), RESOURCE_TOKENS)))
+    raise NotFoundError(
+        f"there is no resource {brief(address, 200, 0)!r}", hint="list the resources and their templates"
+    )
+
+
+def _listed(name: str, items: list[dict[str, object]]) -> Answer:
+    kept = fit([shorten(item) for item in items], RESOURCE_TOKENS)
+    return Answer({name: kept.items}, None, [f"{kept.left_out} more are not shown"] if kept.left_out else [])
 
 
 def _queries(session: Session) -> list[dict[str, object]]:

@@ -37,6 +37,7 @@ from pydantic import ValidationError
 from omnigraph.errors import OmnigraphError, PolicyDenied
 from omnigraph.mcp import resources, stored
 from omnigraph.mcp.answers import Answer, fenced
+from omnigraph.mcp.budget import brief
 from omnigraph.mcp.prompts import PROMPTS, Prompt
 from omnigraph.mcp.session import Session
 from omnigraph.mcp.tools import offered, tool_named
@@ -105,7 +106,7 @@ class Handlers:
         """The text of a prompt."""
         prompt = next((item for item in PROMPTS if item.name == given.name), None)
         if prompt is None:
-            raise MCPError(INVALID_PARAMS, f"unknown prompt: {given.name}")
+            raise MCPError(INVALID_PARAMS, f"unknown prompt: {brief(given.name, 200, 0)}")
         arguments = dict(given.arguments or {})
         text = await _in_thread(_public_errors, prompt.text, self.session_of(context), arguments)
         message = PromptMessage(role="user", content=TextContent(type="text", text=text))
@@ -139,7 +140,7 @@ def _public_errors(work: Callable[..., Any], *arguments: Any) -> Any:
     try:
         return work(*arguments)
     except OmnigraphError as error:
-        raise MCPError(INVALID_PARAMS, _public(error)) from error
+        raise MCPError(INVALID_PARAMS, brief(_public(error))) from error
 
 
 async def _in_thread(work: Callable[..., Any], *arguments: Any) -> Any:
@@ -198,7 +199,7 @@ def _run(session: Session, name: str, arguments: dict[str, Any]) -> Answer:
 
 
 def _unknown(name: str) -> MCPError:
-    return MCPError(INVALID_PARAMS, f"unknown tool: {name}")
+    return MCPError(INVALID_PARAMS, f"unknown tool: {brief(name, 200, 0)}")
 
 
 def _answered(answer: Answer) -> CallToolResult:
@@ -207,7 +208,7 @@ def _answered(answer: Answer) -> CallToolResult:
 
 
 def _refused(text: str) -> CallToolResult:
-    return CallToolResult(content=[TextContent(type="text", text=fenced(text))], is_error=True)
+    return CallToolResult(content=[TextContent(type="text", text=fenced(brief(text)))], is_error=True)
 
 
 def _public(error: OmnigraphError) -> str:

@@ -20,7 +20,8 @@ from omnigraph.history.reverts import reverted_by
 from omnigraph.mcp import models
 from omnigraph.mcp.answers import Answer
 from omnigraph.mcp.branch_names import task_branch, task_branches, task_time
-from omnigraph.mcp.budget import fit, shorten
+from omnigraph.mcp.budget import fit, shorten, squeeze
+from omnigraph.mcp.reading import fit_rows
 from omnigraph.mcp.session import Session
 from omnigraph.mcp.turns import turn
 from omnigraph.schema.catalog import EdgeType, all_types, type_named
@@ -30,8 +31,29 @@ from omnigraph.write.merge.decide import MergeOutcome
 
 TASK_DAYS: Final = 7
 DAY_MS: Final = 86_400_000
+ANY_TASK: Final = "0" * 26
+"""The id of no task, for questions about the rights on the branch of a task that is not started."""
 CONFLICTS_MAX: Final = 20
 CONFLICTS_TOKENS: Final = 2_000
+TABLES_TOKENS: Final = 1_000
+WRITTEN_TOKENS: Final = 2_000
+
+
+def needs(session: Session) -> tuple[Need, ...]:
+    """The rights that an actor needs to work in tasks: to list branches, and to make and write one of its own."""
+    into, branch = session.settings.branch, task_branch(session.actor, ANY_TASK)
+    return (
+        Need(Action.READ),
+        Need(Action.READ, into),
+        Need(Action.READ, branch),
+        Need(Action.BRANCH_CREATE, into, branch),
+        Need(Action.CHANGE, branch),
+    )
+
+
+def drop_need(session: Session, task: str) -> Need:
+    """The right to delete the branch of a task."""
+    return Need(Action.BRANCH_DELETE, target_branch=task_branch(session.actor, task))
 
 
 def start_task(session: Session, given: models.StartTask) -> Answer:
@@ -39,6 +61,8 @@ def start_task(session: Session, given: models.StartTask) -> Answer:
     mine = task_branches(session.graph, session.actor)
     now = session.clock()
     running = [name for name in mine if now - task_time(name) < TASK_DAYS * DAY_MS]
+    if len(running) >= session.settings.open_tasks_max:
+        running = [name for name in running if not _was_merged_by_a_person(session, name)]
     if len(running) >= session.settings.open_tasks_max:
         names = ", ".join(name.rpartition("/")[2] for name in running)
         raise UsageError(
@@ -80,7 +104,7 @@ def _written(session: Session, given: models.Write, branch: str) -> Answer:
         )
         content["deleted"] = mutation_json(deleted)
         commit = deleted.commit.id if deleted.commit is not None else commit
-    return Answer(shorten(content), commit)
+    return Answer(squeeze(shorten(content), WRITTEN_TOKENS), commit)
 
 
 def mutate(session: Session, given: models.Mutate) -> Answer:
@@ -94,7 +118,15 @@ def mutate(session: Session, given: models.Mutate) -> Answer:
             message=given.message,
             provenance={"run": given.task},
         )
-    return Answer({"task": given.task, **shorten(mutation_json(result))}, result.commit.id if result.commit else None)
+    form = mutation_json(result)
+    rows = form.pop("rows", None)
+    content = {"task": given.task, **squeeze(shorten(form), WRITTEN_TOKENS)}
+    cut: list[str] = []
+    if rows is not None:
+        content["rows"], cut = fit_rows(rows)
+        if len(content["rows"]) < len(rows):
+            cut.append(f"{len(content['rows'])} of {len(rows)} returned rows are shown; read the others with query")
+    return Answer(content, result.commit.id if result.commit else None, cut)
 
 
 def preview_merge(session: Session, given: models.Task) -> Answer:
@@ -115,7 +147,9 @@ def finish_task(session: Session, given: models.FinishTask) -> Answer:
                 raise
             # The answer to an earlier call was lost.
             return Answer({"task": given.task, "status": "merged", "into": into}, earlier.id)
-        if not session.settings.allow_main or not session.may(Need(Action.BRANCH_MERGE, branch, into)):
+        if not session.settings.allow_main or not session.may(
+            Need(Action.BRANCH_MERGE, branch, into), drop_need(session, given.task)
+        ):
             preview = _previewed(session, given.task, branch)
             if preview.content["conflicts"]:
                 return _with_status(preview, "conflicts")
@@ -169,6 +203,17 @@ def _is_merged(session: Session, task: str, branch: str) -> bool:
         return False
     # A task that has written nothing is up to date as well, at a commit that is not its own.
     return session.graph.commit(preview.source_head).provenance.get("run") == task
+
+
+def _was_merged_by_a_person(session: Session, branch: str) -> bool:
+    """True for a task whose review ended in a merge. Its branch is dropped: its actor has nothing left to do there."""
+    task = branch.rpartition("/")[2]
+    with turn(session, task):
+        if not _is_merged(session, task, branch):
+            return False
+        if session.may(drop_need(session, task)):
+            _drop(session, branch)
+    return True
 
 
 def _merge_of(session: Session, task: str) -> GraphCommit | None:
@@ -244,13 +289,16 @@ def _previewed(session: Session, task: str, branch: str) -> Answer:
     form = merge_preview_json(preview)
     conflicts = form["merge_conflicts"]
     kept = fit([shorten(item) for item in conflicts], CONFLICTS_TOKENS, CONFLICTS_MAX)
+    tables = fit(form["tables"], TABLES_TOKENS)
     content = {
         "task": task,
         "into": session.settings.branch,
         "outcome": form["outcome"],
-        "tables": form["tables"],
+        "tables": tables.items,
         "conflicts": len(conflicts),
         "first_conflicts": kept.items,
     }
     cut = [f"{kept.left_out} more conflicts are not shown"] if kept.left_out else []
+    if tables.left_out:
+        cut.append(f"{tables.left_out} more types changed; diff counts them")
     return Answer(content, form["source_commit_id"], cut)

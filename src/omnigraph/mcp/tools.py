@@ -23,15 +23,17 @@ class Tool:
     action: Action = Action.READ
     writes: bool = False
     destructive: bool = False
+    drops: bool = False
+    """The tool deletes the branch of a task."""
 
     def is_offered(self, session: Session) -> bool:
         """True if the settings of the server and the rights of the actor allow the tool."""
-        if self.writes and not session.settings.allow_writes:
-            return False
         if not self.writes:
             return session.may(Need(self.action, session.settings.branch))
-        # Whether a task may be forked and written is decided on its branch.
-        return session.may(Need(Action.READ, session.settings.branch))
+        return session.settings.allow_writes and session.may(*tasks.needs(session), *self._more(session))
+
+    def _more(self, session: Session) -> tuple[Need, ...]:
+        return (tasks.drop_need(session, tasks.ANY_TASK),) if self.drops else ()
 
     def input_schema(self) -> dict[str, Any]:
         """The JSON schema of the arguments."""
@@ -106,6 +108,7 @@ TOOLS: Final = (
         tasks.undo_task,
         writes=True,
         destructive=True,
+        drops=True,
     ),
 )
 

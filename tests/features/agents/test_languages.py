@@ -60,6 +60,19 @@ def test_a_usual_question_or_write_compiles_and_uses_only_what_the_page_names(te
     assert [word for word in sorted(words - own) if not re.search(rf"\b{word}\b", PAGE)] == []
 
 
+CYPHER = (REPOSITORY / "docs" / "user" / "from-cypher.md").read_text()
+ANSWERS = re.findall(r"^\| [^|]+ \| `.*` \| `(match .*)` \|$", CYPHER, re.MULTILINE)
+"""The 40 questions of the page for people who know Cypher, in `.gq`; the tests of that page run them."""
+
+
+def test_the_page_names_every_word_of_the_forty_questions_in_cypher() -> None:
+    assert len(ANSWERS) == 40
+    for text in ANSWERS:
+        bare = re.sub(r'"[^"]*"|\$\w+|\.\w+|\bas \w+', " ", text)
+        words = set(re.findall(r"[a-z_]+(?=[({]|\b)", re.sub(r"\b[A-Z]\w*|\w+:", " ", bare)))
+        assert [word for word in sorted(words) if not re.search(rf"\b{word}\b", PAGE)] == [], text
+
+
 def test_every_function_is_named() -> None:
     # match_text is another name of search.
     names = sorted(FUNCTIONS.keys() - {"match_text"})

@@ -22,6 +22,7 @@ from omnigraph.errors import (
     CompileError,
     CursorRejected,
     KeyConflictError,
+    LimitExceeded,
     MergeConflicts,
     MigrationRefused,
     NotAuthenticated,
@@ -151,14 +152,80 @@ def test_an_error_is_the_same_here_and_over_http(name: str, graph: Graph, remote
 def test_a_mutation_is_one_commit_with_its_message_and_provenance(
     graph: Graph, remote: RemoteGraph, branch: str
 ) -> None:
-    made = remote.mutate(AGE, {"age": 40}, branch=branch, message="älter", provenance={"run": "r 1"})
+    message = "älter\n\n\twith a reason"
+    provenance = {"run": "r 1", "Job ID/Ü%": "Ä\n"}
+    made = remote.mutate(AGE, {"age": 40}, branch=branch, message=message, provenance=provenance)
     assert made.commit is not None
     assert (made.affected_nodes, made.branch) == (1, branch)
     stored = graph.commit(branch)
     assert commit_json(stored) == commit_json(made.commit)
-    assert (stored.message, stored.provenance) == ("älter", {"run": "r 1"})
+    assert (stored.message, stored.provenance) == (message, provenance)
     again = remote.mutate(AGE, {"age": 41}, branch=branch, if_commit=stored.id, idempotency_key="once")
     assert remote.mutate(AGE, {"age": 41}, branch=branch, idempotency_key="once").commit == again.commit
+
+
+PASSING = "query q($x: F64, $t: String, $l: [F64]) { match { $p: Person } return { $x as x, $t as t } limit 1 }"
+
+
+@pytest.mark.parametrize(
+    "params",
+    [
+        {"x": float("nan"), "t": "", "l": []},
+        {"x": 1.0, "t": "\ud800", "l": []},
+        {"x": 1.0, "t": "", "l": [1.0, float("inf")]},
+        {"x": 1.0, "t": object(), "l": []},
+        {"x": 1.0, "t": {"a": {1, 2}}, "l": []},
+    ],
+)
+def test_a_parameter_that_json_does_not_have_is_an_error_that_names_it(
+    params: dict[str, Any], graph: Graph, remote: RemoteGraph
+) -> None:
+    for opened in (graph, remote):
+        with pytest.raises(ParameterError, match=r"param '[xtl]"):
+            opened.query(PASSING, params)
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"provenance": {"run": 5}},
+        {"provenance": {5: "run"}},
+        {"provenance": {"": "run"}},
+        {"provenance": {"\ud800": "x"}},
+        {"provenance": {"x": "\ud800"}},
+        {"message": "\ud800"},
+        {"idempotency_key": "ü"},
+        {"idempotency_key": "a\nb"},
+        {"idempotency_key": "x" * 257},
+    ],
+)
+def test_options_that_no_header_can_hold_are_refused_without_a_request(
+    options: dict[str, Any], graph: Graph, remote: RemoteGraph, branch: str
+) -> None:
+    before = graph.commit(branch).id
+    with pytest.raises(UsageError) as refused:
+        remote.mutate(AGE, {"age": 77}, branch=branch, **options)
+    assert refused.value.hint
+    assert graph.commit(branch).id == before
+
+
+@pytest.mark.parametrize("name", ["", " ", ".", ".."])
+def test_a_name_that_would_be_another_path_is_refused(name: str, remote: RemoteGraph) -> None:
+    for call in (remote.delete_branch, remote.invoke, remote.invoke_mutation):
+        with pytest.raises(UsageError, match="is not the name of a"):
+            call(name)
+
+
+@pytest.mark.parametrize("timeout", [0, -1, float("nan")])
+def test_no_time_is_no_time_here_and_over_http(timeout: float, graph: Graph, remote: RemoteGraph) -> None:
+    with pytest.raises(LimitExceeded):
+        remote.query(READ_ALL, timeout=timeout)
+    with pytest.raises(UsageError, match="timeout"):
+        omnigraph.open(remote.uri, timeout=timeout)
+    if timeout <= 0:
+        with pytest.raises(LimitExceeded):
+            graph.query(READ_ALL, timeout=timeout)
+    assert list(remote.commits(limit=-1)) == list(graph.commits(limit=-1)) == []
 
 
 def test_a_mutation_returns_its_rows(remote: RemoteGraph, branch: str) -> None:

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-pytest.importorskip("llama_index.core", reason="needs the extra llama-index, which is not in the lock")
+pytest.importorskip("llama_index.core", reason="needs the extra llama-index")
 
 from llama_index.core import Document, MockEmbedding, PropertyGraphIndex
 from llama_index.core.graph_stores import SimplePropertyGraphStore

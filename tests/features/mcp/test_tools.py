@@ -66,8 +66,8 @@ def graph(tmp_path: Path) -> omnigraph.Graph:
 class Agent:
     """A client of the SDK that is connected for each call."""
 
-    def __init__(self, graph: omnigraph.Graph, **settings: Any) -> None:
-        queries = checked_queries(graph, {"by_age": BY_AGE}) if graph.actor is None else {}
+    def __init__(self, graph: omnigraph.Graph, text: str = BY_AGE, **settings: Any) -> None:
+        queries = checked_queries(graph, {"by_age": text}) if graph.actor is None else {}
         self.now = 1_800_000_000_000
         numbers = iter(range(1, 1000))
         self.session = Session(graph, lambda: self.now, lambda: next(numbers), Settings(**settings), queries)
@@ -284,6 +284,19 @@ def test_the_merge_of_another_actor_is_not_undone(graph: omnigraph.Graph) -> Non
     assert "merged by another actor" in agent.refusal("undo_task", task=started["task"])
 
 
+def test_a_task_that_a_person_has_merged_makes_room_for_the_next_one(graph: omnigraph.Graph) -> None:
+    agent = Agent(graph, allow_writes=True)
+    started = agent.call("start_task", goal="add ada")
+    agent.call("write", task=started["task"], upserts=ADA)
+    assert agent.call("finish_task", task=started["task"])["status"] == "review"
+    assert "are open" in agent.refusal("start_task", goal="add bea")
+    graph.merge(started["branch"], actor="lead")
+    following = agent.call("start_task", goal="add bea")
+    assert [branch.name for branch in graph.branches()] == ["main", following["branch"]]
+    # A task that has written nothing is as old as main, and still open.
+    assert "are open" in agent.refusal("start_task", goal="add cy")
+
+
 def test_a_write_that_meets_the_end_of_its_task_is_refused_and_not_lost(graph: omnigraph.Graph) -> None:
     agent = Agent(graph, allow_writes=True, allow_main=True)
     started = agent.call("start_task", goal="add ada")
@@ -353,6 +366,45 @@ def test_resources_and_prompts_show_the_schema_and_a_type(graph: omnigraph.Graph
         "write-a-query",
         "review-a-task",
     }
+
+
+BY_RIGHTS = """
+version: 1
+groups:
+  readers: [ann]
+  writers: [bob]
+  menders: [cy]
+  mergers: [dan]
+rules:
+  - {id: read, allow: {actors: {group: readers}, actions: [read]}}
+  - {id: w1, allow: {actors: {group: writers}, actions: [read]}}
+  - {id: w2, allow: {actors: {group: writers}, actions: [change], branch_patterns: ["agent/bob/*"]}}
+  - {id: w3, allow: {actors: {group: writers}, actions: [branch_create], target_branch_patterns: ["agent/bob/*"]}}
+  - {id: mend, allow: {actors: {group: menders}, actions: [read, change, branch_create, branch_delete]}}
+  - {id: merge, allow: {actors: {group: mergers}, actions: [read, change, branch_create, branch_merge]}}
+"""
+WORK = {"start_task", "write", "mutate", "preview_merge", "finish_task"}
+
+
+@pytest.mark.parametrize(
+    ("actor", "offered"), [("ann", set()), ("bob", WORK), ("cy", WORK | {"undo_task"}), ("dan", WORK)]
+)
+def test_tasks_are_offered_to_those_who_may_make_and_write_their_branch(
+    graph: omnigraph.Graph, tmp_path: Path, actor: str, offered: set[str]
+) -> None:
+    (tmp_path / "policy.yaml").write_text(BY_RIGHTS, encoding="utf-8")
+    opened = omnigraph.open(graph.uri, policy=tmp_path / "policy.yaml", actor=actor)
+    agent = Agent(opened, allow_writes=True, allow_main=True)
+    assert {name for name, tool in agent.tools().items() if not tool.annotations.read_only_hint} == offered
+    if not offered:
+        with pytest.raises(mcp.MCPError, match="unknown tool: start_task"):
+            agent.raw("start_task", goal="x")
+        return
+    task = agent.call("start_task", goal="x")["task"]
+    agent.call("write", task=task, upserts=[{"type": "City", "data": {"name": "rome"}}])
+    # None of them may both merge and delete the branch, so a person does both.
+    assert agent.call("finish_task", task=task)["status"] == "review"
+    assert graph.counts()["City"] == 1
 
 
 def test_a_denied_tool_is_an_unknown_tool(graph: omnigraph.Graph, tmp_path: Path) -> None:

@@ -272,17 +272,22 @@ def test_a_repeated_write_with_one_key_is_made_once(client: httpx2.Client, branc
     body = {"query": ADD, "params": {"name": "eve"}, "branch": branch}
     headers = {
         "idempotency-key": "k1",
-        "omnigraph-message": "caf%C3%A9",
+        "omnigraph-message": "caf%C3%A9%0A%09why",
         "omnigraph-provenance-run": "r7",
+        "omnigraph-provenance-%4a%6Fb-%c3%9c": "%0A",
         "omnigraph-provenance-": "ignored",
         "x-actor-id": "mallory",
     }
     first, second = (client.post(f"{BASE}/mutate", json=body, headers=headers).json() for _ in range(2))
     assert first["commit"] == second["commit"]
     commit = first["commit"]
-    assert (commit["message"], commit["provenance"], commit["actor_id"]) == ("café", {"run": "r7"}, None)
+    assert (commit["message"], commit["provenance"], commit["actor_id"]) == (
+        "café\n\twhy",
+        {"run": "r7", "Job-Ü": "\n"},
+        None,
+    )
     assert commit["idempotency_key"] == "anonymous:k1"
-    for name, value in (("idempotency-key", ""), ("omnigraph-message", "%ff"), ("omnigraph-message", "a%0Ab")):
+    for name, value in (("idempotency-key", ""), ("omnigraph-message", "%ff"), ("omnigraph-message", "a%1Bb")):
         problem(client.post(f"{BASE}/mutate", json=body, headers={name: value}), 400)
 
 

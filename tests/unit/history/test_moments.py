@@ -60,6 +60,16 @@ def test_a_text_that_is_no_moment_is_refused_with_a_form_that_is_one(text: str) 
 
 
 @pytest.mark.parametrize(
+    "text", ["main~" + "9" * 5_000, "9" * 5_000 + " days ago", "main" + "^" * 3_000, "main" + "~1" * 100, "~" * 10**6]
+)
+def test_a_text_that_is_too_long_for_a_moment_is_refused_at_once(text: str) -> None:
+    with pytest.raises(UsageError) as refused:
+        parse_moment(text, NOW_US)
+    assert refused.value.hint
+    assert len(str(refused.value)) < 500
+
+
+@pytest.mark.parametrize(
     ("text", "expected"),
     [
         ("now", NOW_US),
@@ -79,6 +89,7 @@ def test_a_text_that_is_no_moment_is_refused_with_a_form_that_is_one(text: str) 
         ("2026-01-01T02:00:00+02:00", YEAR_BEGIN),
         ("9999999 years ago", None),
         ("99999999999999999999 days ago", None),
+        ("9" * 5_000 + " days ago", None),
         ("2 fortnights ago", None),
         ("main", None),
         ("", None),

@@ -81,7 +81,8 @@ def idempotency_key(call: Call) -> str | None:
 
 def _provenance(headers: Mapping[str, tuple[str, ...]]) -> dict[str, str]:
     return {
-        name.removeprefix(PROVENANCE): _decoded(name, values[0])
+        # Names of headers have no case, so capitals of a key arrive percent-encoded.
+        _decoded(name, name.removeprefix(PROVENANCE)): _decoded(name, values[0])
         for name, values in headers.items()
         if name.startswith(PROVENANCE) and name != PROVENANCE
     }
@@ -98,12 +99,13 @@ def _decoded(name: str, value: str) -> str:
         text = unquote(value.strip(), errors="strict")
     except UnicodeDecodeError:
         raise _unreadable(name) from None
-    if len(text) > TEXT_CHARS_MAX or not text.isprintable():
+    if len(text) > TEXT_CHARS_MAX or not all(part.isprintable() for part in re.split("[\n\t]", text)):
         raise _unreadable(name)
     return text
 
 
 def _unreadable(name: str) -> Refusal:
     return bad_request(
-        f"the header {name} must be at most {TEXT_CHARS_MAX} printable characters in percent-encoded UTF-8"
+        f"the header {name} must be at most {TEXT_CHARS_MAX} printable characters, tabs and line breaks"
+        " in percent-encoded UTF-8"
     )
