@@ -10,7 +10,13 @@ from omnigraph.lang.diagnostics import Diagnostics
 from omnigraph.query import expressions as ir
 from omnigraph.query.lower import lower_read
 from omnigraph.query.polymorphic.expand import Pattern, concrete, expand
-from omnigraph.query.polymorphic.projections import check_reads, former_interfaces, interfaces_of, spelled_out
+from omnigraph.query.polymorphic.projections import (
+    check_reads,
+    distinct_entities,
+    former_interfaces,
+    interfaces_of,
+    spelled_out,
+)
 from omnigraph.query.polymorphic.union import lower_union
 from omnigraph.query.reads import CheckedRead, check_read
 from omnigraph.query.scope import Context
@@ -99,7 +105,7 @@ def _concrete(context: Context, body: ast.ReadBody, pattern: Pattern) -> ast.Rea
     polymorphic = frozenset(context.interfaces)
 
     def typed(node: ast.Expr) -> ast.Expr:
-        return concrete(context, node, pattern.typing)
+        return concrete(context, distinct_entities(node, polymorphic), pattern.typing)
 
     shown = (spelled_out(projection, polymorphic) for projection in body.projections)
     return replace(

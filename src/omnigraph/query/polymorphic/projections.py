@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 
-from omnigraph.core.operators import BinaryOperator
 from omnigraph.lang import gq_ast as ast
-from omnigraph.query.polymorphic.domains import bound_names, interface_properties
+from omnigraph.query.polymorphic.domains import bound_names, interface_properties, typed_id
 from omnigraph.query.polymorphic.expand import has_polymorphic
 from omnigraph.query.polymorphic.optional import introduced
 from omnigraph.query.scope import Context
@@ -36,16 +35,21 @@ def former_interfaces(context: Context, clauses: tuple[ast.Clause, ...]) -> dict
     """The variables of the former stage that are bound to no node type, with the properties that they have there."""
     if context.former is None:
         return {}
-    narrowed = {
-        clause.variable.name
-        for clause in clauses
-        if isinstance(clause, ast.Binding) and clause.type_name.text in context.catalog.nodes
-    }
+    narrowed = _narrowed(context, clauses)
     return {
         item.name: ("", item.entity.properties)
         for item in context.former.entities
         if item.entity.properties is not None and item.name not in narrowed
     }
+
+
+def _narrowed(context: Context, clauses: tuple[ast.Clause, ...]) -> frozenset[str]:
+    """The variables that a block binds to a node type."""
+    return frozenset(
+        clause.variable.name
+        for clause in clauses
+        if isinstance(clause, ast.Binding) and clause.type_name.text in context.catalog.nodes
+    )
 
 
 def check_reads(context: Context, body: ast.ReadBody) -> None:
@@ -61,8 +65,13 @@ def check_reads(context: Context, body: ast.ReadBody) -> None:
 
 
 def _check_block(context: Context, clauses: tuple[ast.Clause, ...], outer: Interfaces, around: frozenset[str]) -> None:
-    """Check a block; ``around`` are the variables that are bound outside of it."""
-    interfaces = {**outer, **interfaces_of(context, clauses)}
+    """Check a block; ``around`` are the variables that are bound outside of it.
+
+    A binding to a node type narrows an interface: in its block all properties of the type can be read.
+    """
+    narrowed = _narrowed(context, clauses)
+    kept = {name: found for name, found in outer.items() if name not in narrowed}
+    interfaces = {**kept, **interfaces_of(context, clauses)}
     _check_optional(context, clauses, around)
     bound = around | frozenset(bound_names(clauses))
     for clause in clauses:
@@ -109,24 +118,23 @@ def _check_expression(context: Context, node: ast.Expr, interfaces: Interfaces) 
 
 
 def spelled_out(projection: ast.Projection, polymorphic: frozenset[str]) -> ast.Projection:
-    """A projection in which an id cannot be taken for that of another type.
-
-    ``$m`` is the entity with its type, and ``count(distinct $m)`` counts pairs of a type and an id.
-    """
+    """A projection in which an id cannot be taken for that of another type: ``$m`` is the entity with its type."""
     node = projection.expression
     match node:
         case ast.Variable(name) if name in polymorphic:
             star = ast.Name(ast.EVERY_PROPERTY, node.span)
             return replace(projection, expression=ast.PropertyAccess(node, star, node.span))
-        case ast.Aggregate(argument=ast.Variable(name) as variable, distinct=True) if name in polymorphic:
+        case ast.Aggregate(argument=ast.Variable(name), distinct=True) if name in polymorphic:
             alias = projection.alias or ast.Name(name, node.span)
-            return replace(projection, expression=replace(node, argument=_typed_id(variable)), alias=alias)
+            return replace(projection, expression=distinct_entities(node, polymorphic), alias=alias)
         case _:
             return projection
 
 
-def _typed_id(variable: ast.Variable) -> ast.Expr:
-    span = variable.span
-    slash = ast.Literal(ast.LiteralKind.STRING, "/", span)
-    type_, id_ = (ast.Call(name, (variable,), span) for name in ("type", "id"))
-    return ast.Binary(BinaryOperator.ADD, ast.Binary(BinaryOperator.ADD, type_, slash, span), id_, span)
+def distinct_entities(node: ast.Expr, polymorphic: frozenset[str]) -> ast.Expr:
+    """An expression in which ``count(distinct $m)`` counts pairs of a type and an id."""
+    match node:
+        case ast.Aggregate(argument=ast.Variable(name) as variable, distinct=True) if name in polymorphic:
+            return replace(node, argument=typed_id(variable))
+        case _:
+            return ast.with_children(node, lambda part: distinct_entities(part, polymorphic))
