@@ -55,13 +55,18 @@ def _narrowed(context: Context, clauses: tuple[ast.Clause, ...]) -> frozenset[st
 def check_reads(context: Context, body: ast.ReadBody) -> None:
     """Report properties that an interface does not have: a type that implements it later need not have them."""
     around = former_interfaces(context, body.clauses)
-    bound = frozenset() if context.former is None else context.former.names
-    _check_block(context, body.clauses, around, bound)
+    check_clauses(context, body.clauses)
     interfaces = {**around, **interfaces_of(context, body.clauses)}
     parts = [projection.expression for projection in body.projections]
     parts += [key.expression for key in body.order]
     for part in parts if body.having is None else [*parts, body.having]:
         _check_expression(context, part, interfaces)
+
+
+def check_clauses(context: Context, clauses: tuple[ast.Clause, ...]) -> None:
+    """The same for the clauses alone."""
+    bound = frozenset[str]() if context.former is None else context.former.names
+    _check_block(context, clauses, former_interfaces(context, clauses), bound)
 
 
 def _check_block(context: Context, clauses: tuple[ast.Clause, ...], outer: Interfaces, around: frozenset[str]) -> None:
