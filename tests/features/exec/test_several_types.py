@@ -138,6 +138,18 @@ def test_any_edge_connects_in_either_direction(graph: Graph) -> None:
     ]
 
 
+def test_an_edge_of_any_type_is_an_entity_with_the_types_of_its_ends(graph: Graph) -> None:
+    text = 'match { $p: Person { name: "Ann" } $p <$e> $x } return { $e.* as e } order { e }'
+    ends = {"from": "Ann", "from_type": "Person"}
+    assert [edge for (edge,) in rows(graph, text)] == [
+        {"id": "k1", "type": "Knows", **ends, "to": "Bob", "to_type": "Person"},
+        {"id": "s2", "type": "Said", **ends, "to": "9", "to_type": "Comment"},
+        {"id": "w1", "type": "Wrote", **ends, "to": "7", "to_type": "Post"},
+    ]
+    text = "match { $c: Comment $c <$e> $x } return { $e.*, count(*) as n } having { n > 1 }"
+    assert rows(graph, text) == []
+
+
 def test_a_variable_without_a_type_matches_every_node(graph: Graph) -> None:
     text = "match { $x } return { type($x) as t, count(*) as n } having { n > 1 } order { t }"
     assert rows(graph, text) == [("Comment", 2), ("Person", 2), ("Post", 2)]
@@ -195,6 +207,8 @@ def test_types_that_exclude_each_other_are_named(graph: Graph) -> None:
     [
         ("match { $m: Message } return { $m.title }", "T6"),
         ("match { $p: Person $t: Tag $m: Message $p = $t } return { $m }", "T7"),
+        ("match { $p: Person $p <$e> $x } return { $e.at }", "T6"),
+        ("match { $p: Person $p <$e> $x } return { $e }", "T23"),
         ("match { $m: Message exists { $m: Post $m.mood is null } } return { $m }", "T6"),
         ('match { $m: Message { mood: "glad" } } return { $m }', "T2"),
         ("match { $x } return { $x.name }", "T6"),

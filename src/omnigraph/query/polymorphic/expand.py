@@ -186,7 +186,7 @@ class _Expansion:
             for match in clause.matches if properties is not None else ():
                 if match.property.text not in (properties or ()):
                     message = f"interface `{clause.type_name.text}` has no property `{match.property.text}`"
-                    hint = self.context.suggest(match.property.text, properties or ())
+                    hint = self.context.suggest_or_list(match.property.text, sorted(properties or ()))
                     self.context.error("T2", message, match.property.span, hint)
 
     def _edges(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
 from omnigraph.lang import gq_ast as ast
@@ -13,6 +13,8 @@ from omnigraph.query.scope import Context
 
 Interfaces = Mapping[str, tuple[str, frozenset[str]]]
 """The name and the properties of the interface of a variable; the name is empty if the former stage returns it."""
+_ANY = "*"
+"""Instead of the name of an interface: the variable has several types without one."""
 
 
 def interfaces_of(context: Context, clauses: tuple[ast.Clause, ...]) -> dict[str, tuple[str, frozenset[str]]]:
@@ -61,6 +63,16 @@ def check_reads(context: Context, body: ast.ReadBody) -> None:
     parts += [key.expression for key in body.order]
     for part in parts if body.having is None else [*parts, body.having]:
         _check_expression(context, part, interfaces)
+
+
+def check_any(
+    context: Context, clauses: tuple[ast.Clause, ...], parts: Iterable[ast.Expr], every: Mapping[str, frozenset[str]]
+) -> None:
+    """Report properties that one of the types of a variable lacks; ``every`` has those that all of its types have."""
+    known = {name: (_ANY, properties) for name, properties in every.items()}
+    _check_block(context, clauses, known, frozenset())
+    for part in parts:
+        _check_expression(context, part, known)
 
 
 def check_clauses(context: Context, clauses: tuple[ast.Clause, ...]) -> None:
@@ -116,10 +128,21 @@ def _check_expression(context: Context, node: ast.Expr, interfaces: Interfaces) 
             name, properties = interfaces[part.variable.name]
             if part.property.text not in properties:
                 hint = context.suggest(part.property.text, properties)
-                owner = f"interface `{name}`" if name else f"`${part.variable.name}` of the former stage"
+                owner, advice = _described(name, part.variable.name)
                 message = f"{owner} has no property `{part.property.text}`"
-                advice = f"bind a type that implements `{name}`" if name else "bind it to a type"
                 context.error("T6", message, part.property.span, hint or advice)
+
+
+def _described(interface: str, variable: str) -> tuple[str, str]:
+    """The owner of properties for a message, and the advice if it lacks one."""
+    match interface:
+        case "":
+            return f"`${variable}` of the former stage", "bind it to a type"
+        case _ if interface == _ANY:
+            advice = f"bind a type that has it: `${variable}: Type`"
+            return f"one of the types that `${variable}` may have", advice
+        case _:
+            return f"interface `{interface}`", f"bind a type that implements `{interface}`"
 
 
 def spelled_out(projection: ast.Projection, polymorphic: frozenset[str]) -> ast.Projection:
