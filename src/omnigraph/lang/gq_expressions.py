@@ -342,7 +342,8 @@ def _literal(cursor: Cursor) -> Literal | ListLiteral | None:
 
 
 def _refuse_exponent(cursor: Cursor) -> None:
-    if cursor.is_adjacent and cursor.token.kind in (Kind.WORD, Kind.TYPE_NAME) and _EXPONENT.fullmatch(cursor.token.text):
+    is_word = cursor.token.kind in (Kind.WORD, Kind.TYPE_NAME)
+    if is_word and cursor.is_adjacent and _EXPONENT.fullmatch(cursor.token.text):
         hint = "numbers are written in full, without an exponent: `1000` for `1e3`"
         raise cursor.problem("expected the end of a number", hint)
 
