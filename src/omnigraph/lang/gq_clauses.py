@@ -223,6 +223,8 @@ def _traversal(cursor: Cursor) -> Traversal:
         return _any_edge(cursor, start, left)
     if not _is_edge_word(cursor.token):
         hint = "write an edge type with its first letter in lower case: `worksAt` for `WorksAt`"
+        if bound is not None:
+            hint += f"; to bind both, write `${bound.name}: {cursor.token.text}` first"
         raise cursor.problem("expected an edge", hint if cursor.token.kind is Kind.TYPE_NAME else None)
     edge = cursor.name("an edge")
     if undirected:

@@ -8,6 +8,7 @@ a list, because clauses are separated by white space only.
 
 from __future__ import annotations
 
+import re
 from math import copysign
 
 from omnigraph.core.limits import INTEGER_LITERAL_MAX
@@ -58,6 +59,7 @@ WORD_COMPARISONS = {
 _CALLED = ("contains", "starts_with", "ends_with")
 """Operators that are also functions of two arguments."""
 _DEPTHS = {"(": 1, "[": 1, "{": 1, ")": -1, "]": -1, "}": -1}
+_EXPONENT = re.compile("[eE][0-9]*")
 _OPERAND_KINDS = (Kind.VARIABLE, Kind.STRING, Kind.INTEGER, Kind.FLOAT)
 _SUMS = {"+": BinaryOperator.ADD, "-": BinaryOperator.SUBTRACT}
 _PRODUCTS = {"*": BinaryOperator.MULTIPLY, "/": BinaryOperator.DIVIDE, "%": BinaryOperator.MODULO}
@@ -323,9 +325,12 @@ def _literal(cursor: Cursor) -> Literal | ListLiteral | None:
         return Literal(LiteralKind.STRING, cursor.advance().value, token.span)
     if token.kind is Kind.INTEGER:
         value = cursor.integer("an integer", INTEGER_LITERAL_MAX)
+        _refuse_exponent(cursor)
         return Literal(LiteralKind.INTEGER, value, token.span)
     if token.kind is Kind.FLOAT:
-        return Literal(LiteralKind.FLOAT, cursor.float_number(), token.span)
+        number = cursor.float_number()
+        _refuse_exponent(cursor)
+        return Literal(LiteralKind.FLOAT, number, token.span)
     if token.kind is Kind.WORD:
         if token.text in ("true", "false"):
             return Literal(LiteralKind.BOOL, cursor.advance().text == "true", token.span)
@@ -334,6 +339,13 @@ def _literal(cursor: Cursor) -> Literal | ListLiteral | None:
     if cursor.at("["):
         return _list(cursor)
     return None
+
+
+def _refuse_exponent(cursor: Cursor) -> None:
+    is_word = cursor.token.kind in (Kind.WORD, Kind.TYPE_NAME)
+    if is_word and cursor.is_adjacent and _EXPONENT.fullmatch(cursor.token.text):
+        hint = "numbers are written in full, without an exponent: `1000` for `1e3`"
+        raise cursor.problem("expected the end of a number", hint)
 
 
 def _temporal(cursor: Cursor) -> Literal:

@@ -32,7 +32,7 @@ def check_match(
     declared = node_type.properties.get(match.property.text)
     if declared is None:
         message = f"node type `{node_type.name}` has no property `{match.property.text}`"
-        hint = context.suggest(match.property.text, node_type.properties)
+        hint = context.suggest_or_list(match.property.text, node_type.properties)
         if match.property.text == "id":
             hint = "an id cannot be matched; match the key"
         context.error("T2", message, match.property.span, hint)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import accumulate
 
 from omnigraph.lang import gq_ast as ast
@@ -128,6 +128,11 @@ def column_name(node: ast.Expr) -> str:
             return "expression"
 
 
+def _compared(expression: ir.Expr) -> ir.Expr:
+    """The key by which a column is found: ``$p`` and ``id($p)`` have one order."""
+    return replace(expression, is_text=True) if isinstance(expression, ir.EntityId) else expression
+
+
 @dataclass(slots=True)
 class _Orders:
     """Checks the order keys of one read."""
@@ -167,7 +172,7 @@ class _Orders:
                 return None
         elif isinstance(node, ast.Aggregate):
             aggregate = check_aggregate(self.context, self.scope, node)
-            position = None if aggregate is None else self._column_position(aggregate)
+            position = None if aggregate is None else self._column_position(node, aggregate)
             if aggregate is not None and position is None:
                 message = "an aggregate in `order` must be returned too"
                 self.context.error("T9", message, node.span, "add it to `return`")
@@ -177,7 +182,7 @@ class _Orders:
             expression = check_expression(self.context, self.scope, node, Position.ORDER)
             if expression is None or not (self.aggregates or self.body.distinct):
                 return expression
-            position = self._column_position(expression)
+            position = self._column_position(node, expression)
             if position is None:
                 self._not_returned(node, "T9" if self.aggregates else "T28")
                 return None
@@ -189,22 +194,30 @@ class _Orders:
     def _alias_position(self, node: ast.AliasRef) -> int | None:
         aliases = [projection.alias.text if projection.alias else None for projection in self.body.projections]
         if node.name.text in aliases:
-            place = self.places[aliases.index(node.name.text)]
-            if self.columns[place].field is None:
-                return place
-            self.context.error("T7", f"rows cannot be ordered by the entity `{node.name.text}`", node.span)
-            return None
+            # The first column of an entity is its id: an entity is ordered as its variable is.
+            return self.places[aliases.index(node.name.text)]
         hint = self.context.suggest(node.name.text, [alias for alias in aliases if alias])
         if hint is None and self.scope.lookup(node.name.text):
             hint = f"write `${node.name.text}`"
         self.context.error(UNCODED, f"no alias `{node.name.text}` is returned", node.span, hint)
         return None
 
-    def _column_position(self, expression: ir.Expr) -> int | None:
+    def _column_position(self, node: ast.Expr, expression: ir.Expr) -> int | None:
+        """The column that is written as this key, or has the same value."""
+        for place, projection in zip(self.places, self.body.projections, strict=True):
+            if projection.expression == node:
+                return place
         if not self.positions:
             for position, column in enumerate(self.columns):
-                self.positions.setdefault(column.expression, position)
-        return self.positions.get(expression)
+                self.positions.setdefault(_compared(column.expression), position)
+        match node:
+            case ast.Call(function="type", arguments=(ast.Variable(name),)):
+                bound = self.scope.lookup(name)
+                expression = expression if bound is None else ir.TypeName(name, bound.type_name, expression.type)
+        if self.context.interfaces and not isinstance(expression, ir.EntityId | ir.Property | ir.TypeName):
+            # Types are constants of a concrete pattern: those of two variables are equal in some patterns only.
+            return None
+        return self.positions.get(_compared(expression))
 
     def _not_returned(self, node: ast.Expr, code: str) -> None:
         what = "an aggregate query" if self.aggregates else "`return distinct`"

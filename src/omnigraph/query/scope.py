@@ -24,6 +24,10 @@ ANONYMOUS = "_#"
 """Prefix of the names of anonymous variables; the grammar does not allow it in a query."""
 
 
+_LISTED_NAMES_MAX = 10
+"""Names that a hint lists where none is similar."""
+
+
 class VariableKind(Enum):
     """The kinds of variables."""
 
@@ -81,6 +85,13 @@ class Context:
     def suggest(self, wrong: str, names: Iterable[str]) -> str | None:
         """A hint with the most similar name; None once diagnostics are full, because comparing names is slow."""
         return None if self.diagnostics.is_full else did_you_mean(wrong, names)
+
+    def suggest_or_list(self, wrong: str, names: Iterable[str]) -> str | None:
+        """A hint with the most similar name, otherwise with all of them; None if there are none."""
+        known = [*names]
+        shown = ", ".join(f"`{name}`" for name in known[:_LISTED_NAMES_MAX])
+        more = f" and {len(known) - _LISTED_NAMES_MAX} more" if len(known) > _LISTED_NAMES_MAX else ""
+        return self.suggest(wrong, known) or (f"known: {shown}{more}" if known else None)
 
     def suggest_variable(self, wrong: str, names: Iterable[str]) -> str | None:
         """The same for variables, written with a dollar sign; anonymous ones are never suggested."""

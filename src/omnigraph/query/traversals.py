@@ -54,7 +54,7 @@ def _edge_type(context: Context, clause: ast.Traversal) -> EdgeType | None:
     written = clause.edge.text
     edge = context.catalog.edge(written)
     if edge is None:
-        hint = context.suggest(written, map(as_edge_word, context.catalog.edges))
+        hint = context.suggest_or_list(written, map(as_edge_word, context.catalog.edges))
         if written in _OPERATOR_WORDS:
             hint = f"between two variables a word is an edge; for the operator write `($a {written} $b)`"
         context.error("T4", f"unknown edge `{written}`", clause.edge.span, hint)

@@ -161,6 +161,8 @@ def check_predicate(context: Context, scope: Scope, node: ast.Expr) -> ir.Expr |
     checked = check_expression(context, scope, node, Position.FILTER)
     if checked is not None and not is_truth(checked.type):
         hint = "compare it with something" if not isinstance(node, ast.Binary) else None
+        if isinstance(node, ast.Variable) and isinstance(checked, ir.EntityId):
+            hint = "an edge stands between two variables: `$a knows $b`, of any type `$a <$e> $b`"
         context.error("T7", f"a filter must be true or false, this is {described(checked)}", node.span, hint)
         return None
     return checked
@@ -190,7 +192,9 @@ def _check_variable(context: Context, scope: Scope, node: ast.Variable, place: P
     if bound.kind is VariableKind.COLUMN:
         return _column(bound)
     if bound.kind is VariableKind.EDGE:
-        hint = f"read one of its properties: `${node.name}.property`"
+        hint = (
+            f"read one of its properties, `${node.name}.property`, its id, `id(${node.name})`, or all: `${node.name}.*`"
+        )
         context.error("T23", f"the edge `${node.name}` cannot be used as a value", node.span, hint)
         return None
     if bound.kind is VariableKind.VALUE:
@@ -243,7 +247,7 @@ def check_property(context: Context, scope: Scope, node: ast.PropertyAccess, pla
     declared = entity_type(context.catalog, bound).properties.get(node.property.text)
     if declared is None:
         kind = "edge" if bound.kind is VariableKind.EDGE else "node"
-        hint = context.suggest(node.property.text, entity_type(context.catalog, bound).properties)
+        hint = context.suggest_or_list(node.property.text, entity_type(context.catalog, bound).properties)
         if ast.is_entity(node):
             hint = f"`${name}.*` is a whole projection of `return`"
         elif node.property.text == "id" and kind == "node":

@@ -138,6 +138,18 @@ def test_any_edge_connects_in_either_direction(graph: Graph) -> None:
     ]
 
 
+def test_an_edge_of_any_type_is_an_entity_with_the_types_of_its_ends(graph: Graph) -> None:
+    text = 'match { $p: Person { name: "Ann" } $p <$e> $x } return { $e.* as e } order { e }'
+    ends = {"from": "Ann", "from_type": "Person"}
+    assert [edge for (edge,) in rows(graph, text)] == [
+        {"id": "k1", "type": "Knows", **ends, "to": "Bob", "to_type": "Person"},
+        {"id": "s2", "type": "Said", **ends, "to": "9", "to_type": "Comment"},
+        {"id": "w1", "type": "Wrote", **ends, "to": "7", "to_type": "Post"},
+    ]
+    text = "match { $c: Comment $c <$e> $x } return { $e.*, count(*) as n } having { n > 1 }"
+    assert rows(graph, text) == []
+
+
 def test_a_variable_without_a_type_matches_every_node(graph: Graph) -> None:
     text = "match { $x } return { type($x) as t, count(*) as n } having { n > 1 } order { t }"
     assert rows(graph, text) == [("Comment", 2), ("Person", 2), ("Post", 2)]
@@ -153,15 +165,55 @@ def test_a_second_binding_narrows_an_interface(graph: Graph) -> None:
     assert rows(graph, "match { $m: Message $m: Post } return { type($m), count(*) as n }") == [("Post", 2)]
 
 
+def test_a_binding_in_a_block_narrows_an_interface_there(graph: Graph) -> None:
+    block = '{ $m: Comment $m.mood = "glad" }'
+    for clause, wanted in ((f"exists {block}", [("7",)]), (f"not {block}", [("7",), ("8",), ("9",)])):
+        assert rows(graph, f"match {{ $m: Message {clause} }} return {{ id($m) }} order {{ id($m) }}") == wanted
+    text = "match { $m: Message maybe { $m: Comment $m.mood is not null $p said $m } } return { $m.text, $p.name }"
+    assert rows(graph, f"{text} order {{ $m.text }}") == [
+        ("a fox", None),
+        ("hello world", None),
+        ("world fox", "Bob"),
+        ("x", None),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("clauses", "number"),
+    [
+        ("$m: Message $n: Message $m = $n", 4),
+        ("$m: Message $n: Message $m != $n", 12),
+        ("$m: Message $n: Message not $m = $n", 12),
+        ("$m: Message $n: Message $m != $n id($m) = id($n)", 2),
+        ("$m: Post $n: Message $m != $n", 6),
+        ("$m: Message exists { $n: Message $n != $m id($n) = id($m) }", 2),
+        ("$x $y $x = $y", 7),
+        ("$m: Message $x $x != $m", 24),
+        ("$c: Comment maybe { $m: Message $c replies $m } $n: Message $m != $n", 3),
+        ("$c: Comment maybe { $m: Message $c replies $m } $n: Message ($m = $n) is null", 4),
+    ],
+)
+def test_nodes_of_several_types_are_compared_by_type_and_id(graph: Graph, clauses: str, number: int) -> None:
+    assert rows(graph, f"match {{ {clauses} }} return {{ count(*) }}") == [(number,)]
+
+
+def test_types_that_exclude_each_other_are_named(graph: Graph) -> None:
+    with pytest.raises(CompileError, match=r"`\$m` is bound to Message and Tag, and no node type is all of these"):
+        graph.query("match { $m: Message $m: Tag } return { $m }")
+
+
 @pytest.mark.parametrize(
     ("text", "code"),
     [
         ("match { $m: Message } return { $m.title }", "T6"),
+        ("match { $p: Person $t: Tag $m: Message $p = $t } return { $m }", "T7"),
+        ("match { $p: Person $p <$e> $x } return { $e.at }", "T6"),
+        ("match { $p: Person $p <$e> $x } return { $e }", "T23"),
+        ("match { $m: Message exists { $m: Post $m.mood is null } } return { $m }", "T6"),
         ('match { $m: Message { mood: "glad" } } return { $m }', "T2"),
         ("match { $x } return { $x.name }", "T6"),
         ("match { $m: Message $t: Tag $m knows $t } return { $m }", "T5"),
         ('match { $m: Message } return { $m } order { rrf(bm25($m.text, "a"), bm25($m.text, "b")) } limit 1', "T21"),
-        ("match { $p: Person } return { $p.* as whole } order { whole }", "T7"),
         ("match { $p: Person $p.* = 1 } return { $p }", "T6"),
     ],
 )

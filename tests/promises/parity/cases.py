@@ -130,6 +130,19 @@ CASES = {
         "type($n) as t, type($e) as e, count(*) as n, count(distinct $m) as m, first($n.name) as f",
         "having { n > 0 } order { t, e }",
     ),
+    "entities as keys": Case("$n: Named $n <$e> $m", "$n as n, count(*) as c", "order { c desc, $n }"),
+    "distinct entities": Case("$n: Named $n <$e> $m", "$n as n", "distinct order { n desc }"),
+    "compared nodes": Case(
+        "$n: Named $m: Named $n != $m maybe { $n worksAt $c } not $c = $m",
+        "type($m) as t, type($n) as s, count(distinct $m) as d",
+        'having { t != "" } order { type($n), count(distinct $m) desc, t }',
+    ),
+    "narrowed interfaces": Case(
+        '$n: Named exists { $n: Person $n.age > 10 } or $n.name != "Ann" maybe { $n: Person $n.age > 20 $n knows $f }',
+        "$n.name, $f.name as friend",
+        "order { $n.name, friend }",
+    ),
+    "entities of any edge": Case("$n: Named $n <$e> $m", "$e.* as e, type($m) as t", "order { e, t, $n.name }"),
     "distinct over any type": Case("$x", "type($x) as t", "distinct order { t }"),
     "not any edge": Case("$n: Named not { $n <$e> $other $other: Named $other.name > $n.name }", "$n.name, type($n)"),
     "union": Case(

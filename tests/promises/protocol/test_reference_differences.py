@@ -3,13 +3,14 @@
 Those about writers that race, embeddings, `fuzzy` and the sizes of loads have tests of their own.
 """
 
+import json
 from pathlib import Path
 
 import pytest
 
 import omnigraph
 from omnigraph.engine.graph import Graph
-from omnigraph.errors import KeyConflictError, MergeConflicts, ViolationError
+from omnigraph.errors import CompileError, KeyConflictError, MergeConflicts, ParameterError, ViolationError
 from tests.promises.protocol.graphs import contents, insert, names, note, person, run
 
 SCHEMA = """
@@ -122,3 +123,23 @@ def test_branches_depend_on_nothing(graph: Graph) -> None:
     graph.create_branch("old/er", "old")
     graph.delete_branch("old")
     assert names(graph.snapshot("old/er")) == []
+
+
+def test_undeclared_parameters_are_refused(docs: Graph) -> None:
+    text = "query q($state: String?) { match { $d: Doc { state: $state } } return { $d.slug } }"
+    with pytest.raises(ParameterError, match="no parameter 'stat'"):
+        docs.query(text, {"stat": "open"})
+
+
+def test_unknown_annotations_are_refused_and_own_ones_kept(tmp_path: Path) -> None:
+    for annotation in ('@default("x")', "@kye"):
+        with pytest.raises(CompileError, match="S120"):
+            omnigraph.create(tmp_path / "wrong", f"node Doc {{ slug: String {annotation} }}")
+    graph = omnigraph.create(tmp_path / "own", 'node Doc { slug: String @x_default("x") }')
+    assert '@x_default("x")' in graph.schema_text()
+
+
+def test_exports_have_the_properties_in_the_order_of_the_schema(docs: Graph) -> None:
+    lines = b"".join(docs.export()).splitlines()
+    first = next(line for line in lines if b'"Doc"' in line)
+    assert list(json.loads(first)["data"]) == ["id", "slug", "text", "state", "v"]

@@ -78,7 +78,7 @@ class OwnValues:
 
     def unknown_property(self, name: Name) -> None:
         """Report a name that is no property."""
-        hint = self.context.suggest(name.text, self.entity.properties)
+        hint = self.context.suggest_or_list(name.text, self.entity.properties)
         if isinstance(self.entity, EdgeType) and name.text in ENDPOINTS.values():
             hint = "the endpoints are called `from` and `to`"
         elif name.text == "id":

@@ -78,7 +78,7 @@ def _entity(context: Context, name: Name) -> NodeType | EdgeType | None:
     """The type a statement names; if a node and an edge type share a name, the node type wins."""
     found = context.catalog.node(name.text) or context.catalog.edge(name.text)
     if found is None:
-        hint = context.suggest(name.text, [*context.catalog.nodes, *context.catalog.edges])
+        hint = context.suggest_or_list(name.text, [*context.catalog.nodes, *context.catalog.edges])
         if any(interface.name == name.text for interface in context.catalog.schema.interfaces):
             hint = "an interface has no entities of its own; name a type that implements it"
         context.error("T10", f"unknown type `{name.text}`", name.span, hint)

@@ -14,6 +14,7 @@ from omnigraph.query.polymorphic.union import common_type, is_same_kind, with_ti
 from omnigraph.query.rewrite.renaming import Renaming
 from omnigraph.query.scope import UNCODED, Context
 from omnigraph.query.shaping.counts import check_counts
+from omnigraph.query.shaping.entities import result_columns
 from omnigraph.query.stages.former import Planned, ReturnedEntity, merged
 
 Plan = Callable[[Context, ast.ReadBody], Planned | None]
@@ -87,13 +88,12 @@ def _order(context: Context, body: ast.ReadBody, columns: tuple[Column, ...]) ->
 
 
 def _place(body: ast.ReadBody, node: ast.Expr, columns: tuple[Column, ...]) -> int | None:
-    if any(column.field for column in columns):
-        # An entity has several columns, so the positions of projections are not those of columns.
-        named = node.name.text if isinstance(node, ast.AliasRef) else None
-        places = [place for place, item in enumerate(columns) if item.name == named and item.field is None]
-        return places[0] if places else None
-    for place, projection in enumerate(body.projections):
+    """The column that a key means: of an entity the first one, its id."""
+    places = [place for place, _ in result_columns(columns)]
+    for place, projection in zip(places, body.projections, strict=True):
+        shown = projection.expression
         is_alias = isinstance(node, ast.AliasRef) and projection.alias == node.name
-        if is_alias or projection.expression == node:
+        is_entity = isinstance(shown, ast.PropertyAccess) and ast.is_entity(shown) and shown.variable == node
+        if is_alias or is_entity or shown == node:
             return place
     return None

@@ -2,14 +2,17 @@
 
 Clauses are read in source order, as the checker infers directions: a variable that an earlier clause gives a type
 decides the direction of a later edge. An edge is followed as written unless only the other direction fits.
+
+Also owns the identity of nodes of several types: ids are unique within a type only.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from omnigraph.core.limits import HOPS_MAX
+from omnigraph.core.operators import BinaryOperator
 from omnigraph.lang import gq_ast as ast
 from omnigraph.query.ir import ONE_HOP, Direction, HopRange
 from omnigraph.query.scope import Context
@@ -52,6 +55,33 @@ def bound_names(clauses: tuple[ast.Clause, ...]) -> Iterator[str]:
             yield clause.variable.name
         elif isinstance(clause, ast.Traversal) and not clause.is_any:
             yield from (clause.left.name, clause.right.name)
+
+
+@dataclass(frozen=True, slots=True)
+class Typing:
+    """The types of the variables of a concrete pattern, as far as bindings and edges tell them.
+
+    ``possible`` are all types that a variable may have, in this pattern and in others: they decide the direction of an
+    edge, so that it is the same in all of them.
+    """
+
+    known: Types = field(default_factory=dict)
+    possible: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+
+
+def contradiction(context: Context, clauses: tuple[ast.Clause, ...]) -> str | None:
+    """The variable of a block that is bound to two types or interfaces which no node type is both of."""
+    bound: dict[str, list[str]] = {}
+    for clause in clauses:
+        if isinstance(clause, ast.Binding):
+            bound.setdefault(clause.variable.name, []).append(clause.type_name.text)
+    for name, types in bound.items():
+        every = [
+            {type_} if type_ in context.catalog.nodes else {*implementers(context.catalog, type_)} for type_ in types
+        ]
+        if not set.intersection(*every):
+            return f"`${name}` is bound to {' and '.join(dict.fromkeys(types))}, and no node type is all of these"
+    return None
 
 
 @dataclass(slots=True)
@@ -189,3 +219,28 @@ def _hops(step: ast.Traversal) -> HopRange:
     if step.hops is None:
         return HopRange(1, HOPS_MAX) if step.shortest else ONE_HOP
     return HopRange(max(1, step.hops.low), min(HOPS_MAX, step.hops.high or HOPS_MAX))
+
+
+def compared(node: ast.Binary, typing: Typing) -> ast.Expr:
+    """``$m = $n`` of nodes with two types here, if one of them may have the other's type: their typed ids compare."""
+    if node.operator not in (BinaryOperator.EQ, BinaryOperator.NE):
+        return node
+    names = [side.name for side in (node.left, node.right) if isinstance(side, ast.Variable)]
+    types = [typing.known[name] for name in names if name in typing.known]
+    if len(types) < 2 or types[0] == types[1] or all(len(typing.possible.get(name, ())) < 2 for name in names):
+        return node
+    return replace(node, left=typed_id(node.left), right=typed_id(node.right))
+
+
+def all_compared(node: ast.Expr, typing: Typing) -> ast.Expr:
+    """An expression with all of its comparisons of nodes in this form."""
+    changed = ast.with_children(node, lambda part: all_compared(part, typing))
+    return compared(changed, typing) if isinstance(changed, ast.Binary) else changed
+
+
+def typed_id(node: ast.Expr) -> ast.Expr:
+    """``type($m) + "/" + id($m)``: an id that is unique among all types, and null where the variable is."""
+    span = node.span
+    slash = ast.Literal(ast.LiteralKind.STRING, "/", span)
+    type_, id_ = (ast.Call(name, (node,), span) for name in ("type", "id"))
+    return ast.Binary(BinaryOperator.ADD, ast.Binary(BinaryOperator.ADD, type_, slash, span), id_, span)

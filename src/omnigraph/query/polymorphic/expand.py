@@ -22,7 +22,11 @@ from omnigraph.query.blocks.mentions import exists_in, expressions_of
 from omnigraph.query.polymorphic.domains import (
     Domains,
     Types,
+    Typing,
+    all_compared,
     bound_names,
+    compared,
+    contradiction,
     followed_edge,
     interface_properties,
     is_known,
@@ -31,18 +35,6 @@ from omnigraph.query.polymorphic.optional import Optional, absent, introduced, n
 from omnigraph.query.polymorphic.renaming import mentions
 from omnigraph.query.scope import UNCODED, Context, as_edge_word
 from omnigraph.schema.catalog import EdgeType
-
-
-@dataclass(frozen=True, slots=True)
-class Typing:
-    """The types of the variables of a concrete pattern, as far as bindings and edges tell them.
-
-    ``possible`` are all types that a variable may have, in this pattern and in others: they decide the direction of an
-    edge, so that it is the same in all of them.
-    """
-
-    known: Types = field(default_factory=dict)
-    possible: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,6 +51,16 @@ class Pattern:
     def known(self) -> Types:
         """The types of all variables, as far as bindings and edges tell them."""
         return self.typing.known
+
+    def with_optional_types(self) -> Pattern:
+        """The pattern, whose filters know the types of the variables of ``maybe`` blocks."""
+        clauses = tuple(
+            replace(clause, predicate=all_compared(clause.predicate, self.typing))
+            if isinstance(clause, ast.Filter)
+            else clause
+            for clause in self.clauses
+        )
+        return replace(self, clauses=clauses)
 
 
 def is_polymorphic(context: Context, clauses: tuple[ast.Clause, ...], expressions: Iterable[ast.Expr] = ()) -> bool:
@@ -109,8 +111,8 @@ def expand(context: Context, clauses: tuple[ast.Clause, ...], span: Span) -> lis
         context.error(UNCODED, message, at, "name the types or edges of some variables")
         return None
     if not found:
-        message = "no node types fit this pattern: no edge connects the types of its variables"
-        context.error("T5", message, at)
+        unconnected = "no node types fit this pattern: no edge connects the types of its variables"
+        context.error("T5", contradiction(context, clauses) or unconnected, at)
         return None
     return found
 
@@ -184,7 +186,7 @@ class _Expansion:
             for match in clause.matches if properties is not None else ():
                 if match.property.text not in (properties or ()):
                     message = f"interface `{clause.type_name.text}` has no property `{match.property.text}`"
-                    hint = self.context.suggest(match.property.text, properties or ())
+                    hint = self.context.suggest_or_list(match.property.text, sorted(properties or ()))
                     self.context.error("T2", message, match.property.span, hint)
 
     def _edges(
@@ -285,7 +287,7 @@ class _Expansion:
     def _optional(self, state: _Optional, blocks: list[ast.MaybeBlock]) -> Iterator[Pattern]:
         """The pattern with one of the alternatives of each polymorphic ``maybe`` block."""
         if not blocks:
-            yield state.pattern
+            yield state.pattern.with_optional_types()
             return
         block, *others = blocks
         pattern = state.pattern
@@ -326,7 +328,8 @@ class _Expansion:
 def concrete(context: Context, node: ast.Expr, typing: Typing) -> ast.Expr:
     """An expression in a pattern with known types: an ``exists`` block is true if one of its concrete patterns is."""
     if not isinstance(node, ast.Exists):
-        return ast.with_children(node, lambda part: concrete(context, part, typing))
+        changed = ast.with_children(node, lambda part: concrete(context, part, typing))
+        return compared(changed, typing) if isinstance(changed, ast.Binary) else changed
     blocks = [replace(node, clauses=inner.clauses) for inner in _Expansion(context, typing).patterns(node.clauses)]
     if not blocks:
         return ast.Literal(ast.LiteralKind.BOOL, False, node.span)

@@ -10,7 +10,14 @@ from omnigraph.lang.diagnostics import Diagnostics
 from omnigraph.query import expressions as ir
 from omnigraph.query.lower import lower_read
 from omnigraph.query.polymorphic.expand import Pattern, concrete, expand
-from omnigraph.query.polymorphic.projections import check_reads, former_interfaces, interfaces_of, spelled_out
+from omnigraph.query.polymorphic.projections import (
+    check_any,
+    check_reads,
+    distinct_entities,
+    former_interfaces,
+    interfaces_of,
+    spelled_out,
+)
 from omnigraph.query.polymorphic.union import lower_union
 from omnigraph.query.reads import CheckedRead, check_read
 from omnigraph.query.scope import Context
@@ -24,6 +31,11 @@ def plan_union(context: Context, body: ast.ReadBody) -> Planned | None:
     check_reads(context, body)
     patterns = None if context.diagnostics.has_errors else expand(context, body.clauses, body.span)
     if patterns is None:
+        return None
+    parts = [projection.expression for projection in body.projections]
+    parts += [key.expression for key in body.order]
+    check_any(context, body.clauses, parts, common_names(context, body.clauses, patterns))
+    if context.diagnostics.has_errors:
         return None
     properties = readable(context, body.clauses, patterns)
     reads: list[CheckedRead] = []
@@ -59,20 +71,38 @@ def readable(
         types = {pattern.types[name] for pattern in patterns if name in pattern.types}
         if len(types) > 1 and name not in found:
             found[name] = _shared([catalog.nodes[type_].properties for type_ in sorted(types)])
-    if context.is_former:
-        # To the next stage an edge of any type is an entity, whose type it must know.
-        for name, edges in _edge_types(context, clauses, patterns).items():
-            found[name] = _shared([catalog.edges[type_].properties for type_ in sorted(edges)])
+    for name, edges in _edge_types(context, clauses, patterns).items():
+        found[name] = _shared([catalog.edges[type_].properties for type_ in sorted(edges)])
     return found
+
+
+def common_names(
+    context: Context, clauses: tuple[ast.Clause, ...], patterns: Sequence[Pattern]
+) -> dict[str, frozenset[str]]:
+    """The variables with several types and no interface, and the names of the properties that all of these have."""
+    known = {**former_interfaces(context, clauses), **interfaces_of(context, clauses)}
+    nodes, edges = context.catalog.nodes, context.catalog.edges
+    found: dict[str, list[frozenset[str]]] = {}
+    for pattern in patterns:
+        for name, type_ in pattern.types.items():
+            found.setdefault(name, []).append(frozenset(nodes[type_].properties))
+    for name, types in _edge_types(context, clauses, patterns).items():
+        found[name] = [frozenset(edges[type_].properties) for type_ in types]
+    return {name: frozenset.intersection(*every) for name, every in found.items() if name not in known and every}
+
+
+def _any_edges(clauses: tuple[ast.Clause, ...]) -> list[str]:
+    """The variables of the edges of any type."""
+    return [
+        clause.edge_variable.name
+        for clause in clauses
+        if isinstance(clause, ast.Traversal) and clause.is_any and clause.edge_variable is not None
+    ]
 
 
 def _edge_types(context: Context, clauses: tuple[ast.Clause, ...], patterns: Sequence[Pattern]) -> dict[str, set[str]]:
     """The types of the edges that are bound over any type."""
-    found: dict[str, set[str]] = {
-        clause.edge_variable.name: set()
-        for clause in clauses
-        if isinstance(clause, ast.Traversal) and clause.is_any and clause.edge_variable is not None
-    }
+    found: dict[str, set[str]] = {name: set() for name in _any_edges(clauses)}
     for pattern in patterns:
         for clause in pattern.clauses:
             if isinstance(clause, ast.Traversal) and clause.edge_variable is not None:
@@ -96,10 +126,12 @@ def _check(context: Context, body: ast.ReadBody, pattern: Pattern, whole: Former
 
 def _concrete(context: Context, body: ast.ReadBody, pattern: Pattern) -> ast.ReadBody:
     """The read with the types of one pattern."""
-    polymorphic = frozenset(context.interfaces)
+    # Alone an edge is no value, except to the next stage.
+    edges = frozenset() if context.is_former else frozenset(_any_edges(body.clauses))
+    polymorphic = frozenset(context.interfaces) - edges
 
     def typed(node: ast.Expr) -> ast.Expr:
-        return concrete(context, node, pattern.typing)
+        return concrete(context, distinct_entities(node, polymorphic), pattern.typing)
 
     shown = (spelled_out(projection, polymorphic) for projection in body.projections)
     return replace(

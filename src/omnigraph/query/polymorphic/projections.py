@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
-from omnigraph.core.operators import BinaryOperator
 from omnigraph.lang import gq_ast as ast
-from omnigraph.query.polymorphic.domains import bound_names, interface_properties
+from omnigraph.query.polymorphic.domains import bound_names, interface_properties, typed_id
 from omnigraph.query.polymorphic.expand import has_polymorphic
 from omnigraph.query.polymorphic.optional import introduced
 from omnigraph.query.scope import Context
 
 Interfaces = Mapping[str, tuple[str, frozenset[str]]]
 """The name and the properties of the interface of a variable; the name is empty if the former stage returns it."""
+_ANY = "*"
+"""Instead of the name of an interface: the variable has several types without one."""
 
 
 def interfaces_of(context: Context, clauses: tuple[ast.Clause, ...]) -> dict[str, tuple[str, frozenset[str]]]:
@@ -36,11 +37,7 @@ def former_interfaces(context: Context, clauses: tuple[ast.Clause, ...]) -> dict
     """The variables of the former stage that are bound to no node type, with the properties that they have there."""
     if context.former is None:
         return {}
-    narrowed = {
-        clause.variable.name
-        for clause in clauses
-        if isinstance(clause, ast.Binding) and clause.type_name.text in context.catalog.nodes
-    }
+    narrowed = _narrowed(context, clauses)
     return {
         item.name: ("", item.entity.properties)
         for item in context.former.entities
@@ -48,11 +45,19 @@ def former_interfaces(context: Context, clauses: tuple[ast.Clause, ...]) -> dict
     }
 
 
+def _narrowed(context: Context, clauses: tuple[ast.Clause, ...]) -> frozenset[str]:
+    """The variables that a block binds to a node type."""
+    return frozenset(
+        clause.variable.name
+        for clause in clauses
+        if isinstance(clause, ast.Binding) and clause.type_name.text in context.catalog.nodes
+    )
+
+
 def check_reads(context: Context, body: ast.ReadBody) -> None:
     """Report properties that an interface does not have: a type that implements it later need not have them."""
     around = former_interfaces(context, body.clauses)
-    bound = frozenset() if context.former is None else context.former.names
-    _check_block(context, body.clauses, around, bound)
+    check_clauses(context, body.clauses)
     interfaces = {**around, **interfaces_of(context, body.clauses)}
     parts = [projection.expression for projection in body.projections]
     parts += [key.expression for key in body.order]
@@ -60,9 +65,30 @@ def check_reads(context: Context, body: ast.ReadBody) -> None:
         _check_expression(context, part, interfaces)
 
 
+def check_any(
+    context: Context, clauses: tuple[ast.Clause, ...], parts: Iterable[ast.Expr], every: Mapping[str, frozenset[str]]
+) -> None:
+    """Report properties that one of the types of a variable lacks; ``every`` has those that all of its types have."""
+    known = {name: (_ANY, properties) for name, properties in every.items()}
+    _check_block(context, clauses, known, frozenset())
+    for part in parts:
+        _check_expression(context, part, known)
+
+
+def check_clauses(context: Context, clauses: tuple[ast.Clause, ...]) -> None:
+    """The same for the clauses alone."""
+    bound = frozenset[str]() if context.former is None else context.former.names
+    _check_block(context, clauses, former_interfaces(context, clauses), bound)
+
+
 def _check_block(context: Context, clauses: tuple[ast.Clause, ...], outer: Interfaces, around: frozenset[str]) -> None:
-    """Check a block; ``around`` are the variables that are bound outside of it."""
-    interfaces = {**outer, **interfaces_of(context, clauses)}
+    """Check a block; ``around`` are the variables that are bound outside of it.
+
+    A binding to a node type narrows an interface: in its block all properties of the type can be read.
+    """
+    narrowed = _narrowed(context, clauses)
+    kept = {name: found for name, found in outer.items() if name not in narrowed}
+    interfaces = {**kept, **interfaces_of(context, clauses)}
     _check_optional(context, clauses, around)
     bound = around | frozenset(bound_names(clauses))
     for clause in clauses:
@@ -102,31 +128,41 @@ def _check_expression(context: Context, node: ast.Expr, interfaces: Interfaces) 
             name, properties = interfaces[part.variable.name]
             if part.property.text not in properties:
                 hint = context.suggest(part.property.text, properties)
-                owner = f"interface `{name}`" if name else f"`${part.variable.name}` of the former stage"
+                owner, advice = _described(name, part.variable.name)
                 message = f"{owner} has no property `{part.property.text}`"
-                advice = f"bind a type that implements `{name}`" if name else "bind it to a type"
                 context.error("T6", message, part.property.span, hint or advice)
 
 
-def spelled_out(projection: ast.Projection, polymorphic: frozenset[str]) -> ast.Projection:
-    """A projection in which an id cannot be taken for that of another type.
+def _described(interface: str, variable: str) -> tuple[str, str]:
+    """The owner of properties for a message, and the advice if it lacks one."""
+    match interface:
+        case "":
+            return f"`${variable}` of the former stage", "bind it to a type"
+        case _ if interface == _ANY:
+            advice = f"bind a type that has it: `${variable}: Type`"
+            return f"one of the types that `${variable}` may have", advice
+        case _:
+            return f"interface `{interface}`", f"bind a type that implements `{interface}`"
 
-    ``$m`` is the entity with its type, and ``count(distinct $m)`` counts pairs of a type and an id.
-    """
+
+def spelled_out(projection: ast.Projection, polymorphic: frozenset[str]) -> ast.Projection:
+    """A projection in which an id cannot be taken for that of another type: ``$m`` is the entity with its type."""
     node = projection.expression
     match node:
         case ast.Variable(name) if name in polymorphic:
             star = ast.Name(ast.EVERY_PROPERTY, node.span)
             return replace(projection, expression=ast.PropertyAccess(node, star, node.span))
-        case ast.Aggregate(argument=ast.Variable(name) as variable, distinct=True) if name in polymorphic:
+        case ast.Aggregate(argument=ast.Variable(name), distinct=True) if name in polymorphic:
             alias = projection.alias or ast.Name(name, node.span)
-            return replace(projection, expression=replace(node, argument=_typed_id(variable)), alias=alias)
+            return replace(projection, expression=distinct_entities(node, polymorphic), alias=alias)
         case _:
             return projection
 
 
-def _typed_id(variable: ast.Variable) -> ast.Expr:
-    span = variable.span
-    slash = ast.Literal(ast.LiteralKind.STRING, "/", span)
-    type_, id_ = (ast.Call(name, (variable,), span) for name in ("type", "id"))
-    return ast.Binary(BinaryOperator.ADD, ast.Binary(BinaryOperator.ADD, type_, slash, span), id_, span)
+def distinct_entities(node: ast.Expr, polymorphic: frozenset[str]) -> ast.Expr:
+    """An expression in which ``count(distinct $m)`` counts pairs of a type and an id."""
+    match node:
+        case ast.Aggregate(argument=ast.Variable(name) as variable, distinct=True) if name in polymorphic:
+            return replace(node, argument=typed_id(variable))
+        case _:
+            return ast.with_children(node, lambda part: distinct_entities(part, polymorphic))

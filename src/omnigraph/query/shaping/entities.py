@@ -37,8 +37,12 @@ def entity_columns(context: Context, scope: Scope, node: ast.PropertyAccess, nam
     if bound.kind is VariableKind.EDGE:
         columns += [Column(name, ir.Property(bound.name, end, text), field) for end, field in ENDS]
         edge = context.catalog.edges[bound.type_name]
-        types = ((f"{end.column}_type", end.type_word) for end in edge.ends if end.is_typed)
-        columns += [Column(name, ir.Property(bound.name, column, text), field) for column, field in types]
+        for end in edge.ends:
+            if end.is_typed:
+                columns.append(Column(name, ir.Property(bound.name, f"{end.column}_type", text), end.type_word))
+            elif properties is not None:
+                # Of any edge the types of both ends are told, so that all types have the same fields.
+                columns.append(Column(name, ir.Constant(end.types[0], ir.TEXT), end.type_word))
     declared = entity_type(context.catalog, bound).properties
     if TYPE not in declared:
         columns.append(Column(name, ir.TypeName(bound.name, bound.type_name, text), TYPE))

@@ -9,7 +9,7 @@ from __future__ import annotations
 from omnigraph.lang import gq_ast as ast
 from omnigraph.query import expressions as ir
 from omnigraph.query.ir import Column
-from omnigraph.query.scope import BoundVariable, Context, Scope, VariableKind
+from omnigraph.query.scope import UNCODED, BoundVariable, Context, Scope, VariableKind
 from omnigraph.query.typecheck import check_predicate
 from omnigraph.query.variables import transform
 
@@ -48,6 +48,14 @@ def _by_position(part: ir.Expr) -> ir.Expr:
     return part
 
 
+def _is_its_id(node: ast.Expr, shown: ast.Expr) -> bool:
+    """True for ``id($p)`` beside ``$p`` or ``$p.*``, whose first column is the id."""
+    if not isinstance(node, ast.Call) or node.function != "id" or len(node.arguments) != 1:
+        return False
+    entity = shown.variable if isinstance(shown, ast.PropertyAccess) and ast.is_entity(shown) else shown
+    return isinstance(entity, ast.Variable) and entity == node.arguments[0]
+
+
 class _Returned:
     """Replaces the parts of an expression that are returned by variables of their columns."""
 
@@ -61,19 +69,36 @@ class _Returned:
 
     def _replace(self, node: ast.Expr) -> ast.Expr:
         for place, projection in zip(self._places, self._body.projections, strict=True):
-            named = isinstance(node, ast.AliasRef) and projection.alias is not None
-            if projection.expression == node or (named and projection.alias == getattr(node, "name", None)):
+            shown = projection.expression
+            is_alias = isinstance(node, ast.AliasRef) and projection.alias == node.name
+            if shown == node or is_alias or _is_its_id(node, shown):
                 return ast.Variable(f"{_COLUMN}{place}", node.span)
-        if isinstance(node, ast.Variable | ast.PropertyAccess | ast.Aggregate | ast.Exists) and self._is_read(node):
+        if isinstance(node, ast.AliasRef):
+            self._report_alias(node)
+        elif self._is_read(node):
             self._failed = True
             message = "`having` can only read what is returned"
             self._context.error("T9", message, node.span, "add it to `return`")
-            return node
-        return ast.with_children(node, self._replace)
+        else:
+            return ast.with_children(node, self._replace)
+        return node
 
-    def _is_read(self, node: ast.Variable | ast.PropertyAccess | ast.Aggregate | ast.Exists) -> bool:
+    def _report_alias(self, node: ast.AliasRef) -> None:
+        self._failed = True
+        name = node.name.text
+        hint = self._context.suggest(name, [item.alias.text for item in self._body.projections if item.alias])
+        if hint is None and self._scope.lookup(name):
+            hint = f"write `${name}`"
+        self._context.error(UNCODED, f"no alias `{name}` is returned", node.span, hint)
+
+    def _is_read(self, node: ast.Expr) -> bool:
         """True for an aggregate, a block and a variable of the match; parameters and items of lists are values."""
-        if isinstance(node, ast.Aggregate | ast.Exists):
-            return True
-        variable = node if isinstance(node, ast.Variable) else node.variable
-        return self._scope.lookup(variable.name) is not None
+        match node:
+            case ast.Aggregate() | ast.Exists():
+                return True
+            case ast.Variable(name) | ast.PropertyAccess(variable=ast.Variable(name)):
+                return self._scope.lookup(name) is not None
+            case ast.Call(function="type" | "id", arguments=(ast.Variable(name),)):
+                return self._scope.lookup(name) is not None
+            case _:
+                return False

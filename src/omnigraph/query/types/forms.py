@@ -179,4 +179,7 @@ def check_entity_function(context: Context, scope: Scope, node: ast.Call) -> ir.
     text = ir.OPTIONAL_TEXT if bound.optional else ir.TEXT
     if node.function == "id":
         return ir.EntityId(bound.name, text, is_text=True)
-    return ir.TypeName(bound.name, bound.type_name, text) if bound.optional else ir.Constant(bound.type_name, ir.TEXT)
+    # A statement behind a match over several types reads the type of each row.
+    varies = bound.name in context.interfaces and not scope.has_matches
+    is_known = not bound.optional and not varies
+    return ir.Constant(bound.type_name, ir.TEXT) if is_known else ir.TypeName(bound.name, bound.type_name, text)

@@ -170,7 +170,9 @@ class _Run:
         self.written += len(rows)
         if statement.returning:
             # An entity can be written so that its actor may not read it any more.
-            self.returned = self._returned(entity, statement.returning, self.graph.shown(entity, rows))
+            made = self._returned(entity, statement.returning, self.graph.shown(entity, rows))
+            # Over several types one statement of the text is one for each type.
+            self.returned = made if self.returned is None else pa.concat_tables([self.returned, made])
 
     def _refuse(self) -> None:
         if self.violations.total:
