@@ -63,6 +63,13 @@ class Tuning:
     """Swaps attempted for one write. With n writers one in n wins each round, so this suffices for very many of
     them."""
 
+    known_branches_max: int = 256
+    """Branches whose newest state, queue of writers and scratch directory are kept in memory, at 50 to 90 kB each. A
+    long-lived process sees any number of short-lived branches; one that was dropped costs a few reads to come back."""
+
+    known_schemas_max: int = 64
+    """Schemas whose catalogs are kept in memory. Each change of a schema makes one."""
+
     warm_seconds_max: int = 600
     """Maximum age, in seconds, of a cached state that is used without a lookup. Cleanup deletes the files it pins only
     much later."""

@@ -19,7 +19,7 @@ from omnigraph.core.actors import Action, Actor, Caller, Need, actor_id
 from omnigraph.core.calls.arguments import checked, checked_methods
 from omnigraph.core.calls.retries import ATTEMPTS, WAIT_SECONDS, WAIT_SECONDS_MAX, ErrorTypes, Retries
 from omnigraph.core.limits import FEED_CHANGES_PER_PAGE, FEED_KEPT_BYTES
-from omnigraph.core.lru import Lru
+from omnigraph.core.lru import ENTRY_BYTES, Lru
 from omnigraph.core.ports import Clock, Embedder, IdSource, SystemClock, UlidSource
 from omnigraph.core.tuning import Tuning
 from omnigraph.engine import plugs
@@ -147,7 +147,7 @@ class Graph:
         self._derived = Derived.kept_in(ArrayCache(cache_directory(store.root.path, self.id)))
         self._reads = Reads(self._derived.columns)
         check_rules(permit, self._manifests)
-        self._compared: Compared = Lru(FEED_KEPT_BYTES, lambda found: sum(rows.nbytes for rows in found))
+        self._compared: Compared = Lru(FEED_KEPT_BYTES, lambda found: ENTRY_BYTES + sum(rows.nbytes for rows in found))
 
     def __getstate__(self) -> dict[str, Any]:
         return {"store": self._store, "embedder": self._embedder, "permit": self._permit}

@@ -13,7 +13,7 @@ from itertools import groupby
 import numpy as np
 import pyarrow as pa
 
-from omnigraph.core.lru import Lru
+from omnigraph.core.lru import Lru, held_bytes
 from omnigraph.core.tables import TablePin
 from omnigraph.exec.adjacency import Rows
 from omnigraph.exec.coded.codes import Coded
@@ -49,7 +49,7 @@ class Columns:
     """Columns by pin and by fragment."""
 
     def __init__(self) -> None:
-        self._columns: Lru[Key, pa.Array] = Lru(CACHED_BYTES_MAX, lambda column: column.nbytes)
+        self._columns: Lru[Key, pa.Array] = Lru(CACHED_BYTES_MAX, held_bytes)
         # The location of a fragment's values: the cached column, and the offset in it.
         self._places: Lru[tuple[str, int], tuple[Key, int]] = Lru(CACHED_PARTS_MAX)
         self._takes: Lru[tuple[str, int], int] = Lru(CACHED_PARTS_MAX)

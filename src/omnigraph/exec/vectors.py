@@ -22,7 +22,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from omnigraph.core.lru import Lru
+from omnigraph.core.lru import Lru, held_bytes
 from omnigraph.exec.adjacency import Mask, Rows
 from omnigraph.exec.tables import HELD_BYTES_MAX, TableView
 from omnigraph.storage.tables.columns_by_fragment import read_parts
@@ -200,9 +200,7 @@ def measured(matrix: Floats, query: Doubles) -> Floats:
 class VectorCache:
     """Vectors by fragment, read once a column was searched a few times."""
 
-    _blocks: Lru[tuple[str, int], Block] = field(
-        default_factory=lambda: Lru(VECTORS_BYTES_MAX, lambda block: block.nbytes)
-    )
+    _blocks: Lru[tuple[str, int], Block] = field(default_factory=lambda: Lru(VECTORS_BYTES_MAX, held_bytes))
     _searches: Lru[tuple[str, int], int] = field(default_factory=lambda: Lru(COLUMNS_MAX))
 
     def get(self, table: TableView, column: str, *, eager: bool) -> Vectors | None:

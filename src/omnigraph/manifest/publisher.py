@@ -19,6 +19,7 @@ import threading
 import time
 from dataclasses import dataclass, field, replace
 
+from omnigraph.core.lru import Lru
 from omnigraph.errors import (
     ContentionError,
     NotFoundError,
@@ -50,8 +51,11 @@ class Publisher:
 
     manifests: Manifests
     stage_wave: StageWave
-    _doors: dict[str, Door] = field(default_factory=dict)
+    _doors: Lru[str, Door] = field(init=False)
     _lock: threading.Lock = field(default_factory=threading.Lock)
+
+    def __post_init__(self) -> None:
+        self._doors = Lru(self.manifests.store.tuning.known_branches_max)
 
     def is_busy(self, incarnation: str) -> bool:
         """True if a writer is likely to wait for its turn, behind others of this process or of other processes."""
@@ -81,7 +85,11 @@ class Publisher:
 
     def _door(self, incarnation: str) -> Door:
         with self._lock:
-            return self._doors.setdefault(incarnation, Door())
+            door = self._doors.get(incarnation)
+            if door is None:
+                # Writers may still be behind a door that is dropped. The swap decides between two of one branch.
+                self._doors.put(incarnation, door := Door())
+            return door
 
     def _publish_batch(self, door: Door, incarnation: str, batch: list[Ticket], own: Ticket) -> None:
         swaps_max = self.manifests.store.tuning.swaps_max

@@ -13,6 +13,7 @@ import pyarrow as pa
 
 from omnigraph.core.commit import GraphCommit
 from omnigraph.core.hints import verify_hint
+from omnigraph.core.lru import Lru
 from omnigraph.core.tables import FileRecord, TablePin
 from omnigraph.errors import CorruptionError, Hint, HistoryCleaned, NotFoundError
 from omnigraph.history.retention import Record
@@ -35,24 +36,33 @@ class Capture:
     catalog: Catalog
 
 
+@dataclass(frozen=True, slots=True)
+class _Newest:
+    """The newest known state of an incarnation."""
+
+    state: ManifestState
+    seen: float
+    """When it was last verified to be the newest, in wall-clock time: a monotonic clock may stop while the machine is
+    suspended."""
+    files: tuple[FileRecord, ...]
+    """The files of the manifest version that it was read from or written as."""
+
+
 @dataclass
 class Manifests:
-    """The manifests of one graph, with the newest known state of each incarnation."""
+    """The manifests of one graph, with the newest known states of the incarnations that were used last."""
 
     store: Store
     stamp: Stamp
-    _states: dict[str, ManifestState] = field(default_factory=dict)
-    _files: dict[str, tuple[FileRecord, ...]] = field(default_factory=dict)
-    """The files of the manifest version that the newest known state was read from or written as."""
-    _seen: dict[str, float] = field(default_factory=dict)
-    """When the newest known state was last verified to be the newest, in wall-clock time: a monotonic clock may stop
-    while the machine is suspended."""
-    _catalogs: dict[str, Catalog] = field(default_factory=dict)
+    _newest: Lru[str, _Newest] = field(init=False)
+    _catalogs: Lru[str, Catalog] = field(init=False)
     _record: Record = field(default_factory=Record)
     _lock: threading.Lock = field(default_factory=threading.Lock)
     _checks: CheckedReads | None = None
 
     def __post_init__(self) -> None:
+        self._newest = Lru(self.store.tuning.known_branches_max)
+        self._catalogs = Lru(self.store.tuning.known_schemas_max)
         if self.store.root.capabilities.keeps_checksums and wants_checks():
             self._checks = CheckedReads(self.store)
             self.store.guard = self._checks
@@ -73,15 +83,14 @@ class Manifests:
 
     def warm(self, incarnation: str) -> ManifestState:
         """The newest cached state; reads the store only if there is none, or it was not verified recently."""
-        with self._lock:
-            known = self._states.get(incarnation)
-            is_recent = abs(time.time() - self._seen.get(incarnation, 0)) < self.store.tuning.warm_seconds_max
-        return known if known is not None and is_recent else self.fresh(incarnation)
+        known = self._newest.get(incarnation)
+        if known is not None and abs(time.time() - known.seen) < self.store.tuning.warm_seconds_max:
+            return known.state
+        return self.fresh(incarnation)
 
     def fresh(self, incarnation: str) -> ManifestState:
         """The newest state: looks up the newest version, and reads it if it is not cached."""
-        with self._lock:
-            known = self._states.get(incarnation)
+        known = self._state_of(incarnation)
         if known is None:
             return self.reload(incarnation)
         place = ManifestVersion(self.location(incarnation), known.version)
@@ -89,12 +98,18 @@ class Manifests:
         if not is_newest(self.store, place):
             return self.reload(incarnation)
         with self._lock:
-            self._seen[incarnation] = looked
+            newest = self._newest.get(incarnation)
+            if newest is not None and newest.state is known:
+                self._newest.put(incarnation, replace(newest, seen=looked))
         return known
+
+    def _state_of(self, incarnation: str) -> ManifestState | None:
+        newest = self._newest.get(incarnation)
+        return None if newest is None else newest.state
 
     def fresh_in_memory(self, incarnation: str) -> ManifestState | None:
         """The newest state, if it is cached and known to be the newest without a request; else None."""
-        known = self._states.get(incarnation)
+        known = self._state_of(incarnation)
         if known is None or not self.store.root.capabilities.links_versions:
             return None
         is_current = is_newest(self.store, ManifestVersion(self.location(incarnation), known.version))
@@ -103,8 +118,7 @@ class Manifests:
     def reload(self, incarnation: str) -> ManifestState:
         """Read the newest state."""
         looked = time.time()
-        with self._lock:
-            known = self._states.get(incarnation)
+        known = self._state_of(incarnation)
         location = self.location(incarnation)
         found = latest_manifest(self.store, location, known.version if known else 0)
         if found is None:
@@ -131,19 +145,18 @@ class Manifests:
         """Cache a state unless a newer one is cached. ``seen``: when it was verified to be the newest; default now."""
         self._know(state)
         with self._lock:
-            known = self._states.get(state.incarnation)
-            if known is None or known.version <= state.version:
-                self._states[state.incarnation] = state
-                self._seen[state.incarnation] = time.time() if seen is None else seen
-                if files is not None or known is None or known.version < state.version:
-                    self._files[state.incarnation] = files or ()
+            known = self._newest.get(state.incarnation)
+            if known is not None and known.state.version > state.version:
+                return
+            if files is None and known is not None and known.state.version == state.version:
+                files = known.files
+            found = _Newest(state, time.time() if seen is None else seen, files or ())
+            self._newest.put(state.incarnation, found)
 
     def files(self, state: ManifestState) -> tuple[FileRecord, ...]:
         """The files of the manifest version that holds a state, if it is the newest known one."""
-        with self._lock:
-            known = self._states.get(state.incarnation)
-            is_newest_known = known is not None and known.version == state.version
-            return self._files.get(state.incarnation, ()) if is_newest_known else ()
+        known = self._newest.get(state.incarnation)
+        return known.files if known is not None and known.state.version == state.version else ()
 
     def record(self) -> Record:
         """The current record of cleanup."""
@@ -177,13 +190,16 @@ class Manifests:
 
     def catalog(self, digest: str) -> Catalog:
         """The catalog of an accepted schema. Schemas are content-addressed, so a cached one is never stale."""
-        with self._lock:
-            known = self._catalogs.get(digest)
+        known = self._catalogs.get(digest)
         if known is not None:
             return known
         catalog = Catalog(read_schema(self.store, digest))
         with self._lock:
-            return self._catalogs.setdefault(digest, catalog)
+            # One object for all: plans are remembered by the catalog that they were compiled with.
+            known = self._catalogs.get(digest)
+            if known is None:
+                self._catalogs.put(digest, catalog)
+        return catalog if known is None else known
 
     def capture(self, state: ManifestState) -> Capture:
         """A state with its catalog."""

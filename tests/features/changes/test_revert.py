@@ -11,6 +11,7 @@ from hypothesis import given, settings
 
 import omnigraph
 from omnigraph.core.commit import CommitKind
+from omnigraph.engine.history.moments import Moments
 from omnigraph.errors import MergeConflicts, NotFoundError, PreconditionFailed, UsageError
 from omnigraph.storage.tables.io_meter import IoMeter
 from omnigraph.wire.merges import revert_preview_json
@@ -311,6 +312,23 @@ def test_a_repeated_key_reverts_once(graph: omnigraph.Graph) -> None:
     assert again.commit is not None
     assert (again.commit.id, again.reverted) == (first.commit.id, (undone,))
     assert "cy" in names(graph)
+
+
+@pytest.mark.parametrize("verb", ["revert", "revert_preview"])
+def test_a_commit_that_lands_while_names_are_resolved_is_the_head(
+    graph: omnigraph.Graph, monkeypatch: pytest.MonkeyPatch, verb: str
+) -> None:
+    other, resolve = reopen(graph), Moments.commit
+
+    def late(moments: Moments, *said: Any) -> Any:
+        if "cy" not in names(other):
+            insert(other, "cy")
+        return resolve(moments, *said)
+
+    monkeypatch.setattr(Moments, "commit", late)
+    done = getattr(graph, verb)("HEAD")
+    landed = [commit.id for commit in graph.commits() if commit.kind is CommitKind.MUTATION]
+    assert done.reverted == tuple(landed)
 
 
 def test_a_revert_on_a_stale_handle_is_decided_on_the_newest_head(graph: omnigraph.Graph) -> None:

@@ -6,11 +6,31 @@ import httpx2
 import pytest
 
 from omnigraph import Graph
+from omnigraph.engine.query.run import COMPILED_CHARS_MAX
+from omnigraph.server import query_texts
 from tests.features.server.live import BASE, READ_ALL
 
 
 def post(client: httpx2.Client, path: str, **body: Any) -> httpx2.Response:
     return client.post(f"{BASE}/{path}", json=body)
+
+
+def test_a_name_that_the_text_does_not_declare_is_a_mistake_of_the_request(client: httpx2.Client) -> None:
+    for path, member in (("query", "query"), ("read", "query_source"), ("mutate", "query"), ("change", "query")):
+        named = "query_name" if path == "read" else "name"
+        response = post(client, path, **{member: READ_ALL, named: "nope"})
+        form = response.json()
+        assert (response.status_code, form["code"], form["problem"]["code"]) == (400, "bad_request", "not_found")
+        assert form["problem"]["hint"] == "known queries: everyone"
+
+
+def test_long_texts_are_not_remembered(client: httpx2.Client, graph: Graph) -> None:
+    """A thousand queries of a megabyte must not stay in memory."""
+    kept = len(graph._compiler._known), query_texts._remembered.cache_info().currsize
+    for number in range(3):
+        text = READ_ALL.replace("everyone", f"q{number}") + " // " + "x" * COMPILED_CHARS_MAX
+        assert post(client, "query", query=text).json()["query_name"] == f"q{number}"
+    assert (len(graph._compiler._known), query_texts._remembered.cache_info().currsize) == kept
 
 
 class TestExplain:

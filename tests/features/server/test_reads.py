@@ -82,7 +82,7 @@ def test_a_query_without_rows_has_its_columns(client: httpx2.Client) -> None:
     [
         ({"query": "query q() {"}, 400, "error"),
         ({"query": "query q() { match { $p: Persn } return { $p } }"}, 400, "T1"),
-        ({"query": READ_ALL, "name": "other"}, 404, "other"),
+        ({"query": READ_ALL, "name": "other"}, 400, "other"),
         ({"query": READ_ALL + READ_ALL.replace("everyone", "b")}, 400, "one is needed"),
         ({"query": ""}, 400, "queries"),
         ({"query": READ_ALL, "branch": "nope"}, 404, "nope"),

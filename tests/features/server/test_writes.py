@@ -90,7 +90,7 @@ def test_a_condition_must_be_given_once_and_only_where_it_counts(client: httpx2.
 
 def test_an_unknown_query_or_a_read_is_no_mutation(client: httpx2.Client) -> None:
     problem(client.post(f"{BASE}/mutate", json={"query": READ_ALL}), 400)
-    problem(client.post(f"{BASE}/mutate", json={"query": ADD, "name": "other"}), 404)
+    problem(client.post(f"{BASE}/mutate", json={"query": ADD, "name": "other"}), 400)
     problem(client.post(f"{BASE}/mutate", json={"query": ADD, "params": {"name": "x"}, "branch": "nope"}), 404)
 
 

@@ -32,6 +32,10 @@ from omnigraph.storage.tables.io_meter import IoMeter
 COMPILED_MAX = 512
 """Compiled queries kept per graph."""
 
+COMPILED_CHARS_MAX = 32_768
+"""Characters of a text whose compiled query is kept. Texts that programs send with values in them may be a megabyte
+long, and 512 of those would take gigabytes."""
+
 
 @dataclass
 class Compiler:
@@ -60,7 +64,8 @@ class Compiler:
         if known is not None:
             return known
         plan = compile_text(text, catalog, name=name, scope=scope)
-        self._known.put(key, plan)
+        if len(text) <= COMPILED_CHARS_MAX:
+            self._known.put(key, plan)
         return plan
 
 

@@ -102,6 +102,8 @@ def revert(
     if earlier is not None:
         return RevertResult(head.branch, reverted_by(earlier), (), earlier.actor, earlier)
     undone = resolved(Moments.of(context), undone, head.branch)
+    # Read again: `HEAD` may name a commit that is younger than the head that was searched for the earlier commit.
+    head = branches.find_head(context.manifests, branch)
     found = select(context, head, undone)
     reverted = _ids(found)
     said = replace(
@@ -126,8 +128,10 @@ def preview(
     guard: MergeGuard | None = None,
 ) -> RevertPreview:
     """The counts and conflicts of a revert. Nothing stays written."""
+    # Names first: the head that is read after them holds every commit that they name.
+    undone = resolved(Moments.of(context), undone, branch)
     head = branches.find_head(context.manifests, branch)
-    found = select(context, head, resolved(Moments.of(context), undone, head.branch))
+    found = select(context, head, undone)
     rules = read_rules(_catalogs(context, head, found, guard), policy, resolutions)
     options = WriteOptions()
     # The counts of several stretches are those of their result, which is not filtered: then all of it must be visible.

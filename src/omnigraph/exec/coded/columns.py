@@ -7,7 +7,7 @@ from collections.abc import Callable
 import numpy as np
 import pyarrow as pa
 
-from omnigraph.core.lru import Lru
+from omnigraph.core.lru import Lru, held_bytes
 from omnigraph.core.tables import TablePin
 from omnigraph.exec.adjacency import Integers
 from omnigraph.exec.coded.codes import Coded, extended, has_codes, narrowest
@@ -32,7 +32,7 @@ class CodedColumns:
     """Codes by pin and column."""
 
     def __init__(self) -> None:
-        self._known: Lru[Key, Coded] = Lru(CODES_BYTES_MAX, lambda coded: coded.nbytes)
+        self._known: Lru[Key, Coded] = Lru(CODES_BYTES_MAX, held_bytes)
         self._latest: Lru[Lineage, tuple[Key, Layout]] = Lru(COLUMNS_MAX)
         self._without: Lru[Lineage, bool] = Lru(COLUMNS_MAX)
 

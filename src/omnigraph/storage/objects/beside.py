@@ -30,6 +30,9 @@ from omnigraph.storage.objects.version_names import manifest_file
 DIRECTORY = "_beside"
 """Scratch directories of processes, below the manifest."""
 
+SESSION_BYTES_MAX = 256 * 1024
+"""Cache of Lance for the handle that commits. It commits on the manifest in its hand, and reads nothing else."""
+
 
 class Beside:
     """The scratch directory of this process for one manifest."""
@@ -79,7 +82,10 @@ class Beside:
         target = self._root.local(manifest_file(self._scratch, version))
         os.makedirs(os.path.dirname(target), exist_ok=True)
         os.link(self._root.local(manifest_file(self._location, version)), target)
-        return lance.dataset(self._root.table_uri(self._scratch), version=version)
+        # A session of its own: that of the graph may know an earlier attempt at the next version. Every commit adds to
+        # the session of its handle, which without a limit would grow to the default of Lance, a gigabyte.
+        session = lance.Session(0, SESSION_BYTES_MAX)  # type: ignore[attr-defined] # exported, but not declared so
+        return lance.dataset(self._root.table_uri(self._scratch), version=version, session=session)
 
     def _clear(self) -> None:
         self._base = None

@@ -45,6 +45,10 @@ OPEN_VERSIONS_MAX = 64
 """Of these, versions of one table. A process that writes opens a version with every commit, and needs the newest; the
 others serve branches and readers of older snapshots."""
 
+METADATA_BYTES_MAX = 16 * 1024 * 1024
+"""Cache of Lance for manifests and the metadata of data files, as Lance counts them: memory is about twice that. Every
+commit adds some kilobytes that are not read again, so a process that writes fills it."""
+
 DELETED_BYTES_MAX = 64 * 1024 * 1024
 """Cache of deleted row numbers."""
 
@@ -79,7 +83,9 @@ class Store:
         self.guard: ReadGuard | None = None
         self.objects: Objects = backend_of(self.root).open_objects(self.root, self.options, self.durability)
         self.turns: Turns = backend_of(self.root).open_turns(self.root, self.objects)
-        self.session = lance.Session()  # type: ignore[attr-defined] # exported, but not declared so
+        self.session = lance.Session(  # type: ignore[attr-defined] # exported, but not declared so
+            metadata_cache_size_bytes=METADATA_BYTES_MAX
+        )
         self.keys = KeyCache(self.tuning.cached_table_rows_max)
         self.recent = RecentRows()
         self.blob_files = BlobFiles(self.objects)
@@ -88,10 +94,11 @@ class Store:
         self.external: Lru[tuple[str, int], Any] = Lru(OPEN_TABLES_MAX)
         self.deletions: Lru[tuple[str, str], npt.NDArray[np.int64]] = Lru(DELETED_BYTES_MAX, held_bytes)
         self._open: Lru[tuple[str, int], lance.LanceDataset] = Lru(OPEN_TABLES_MAX)
-        self._versions: dict[str, OrderedDict[int, None]] = {}
+        self._versions: Lru[str, OrderedDict[int, None]] = Lru(OPEN_TABLES_MAX)
         self._versions_lock = threading.Lock()
         self._manifest_writers: Lru[str, lance.LanceDataset] = Lru(OPEN_TABLES_MAX)
-        self._besides: dict[str, Beside] = {}
+        self._besides: Lru[str, Beside] = Lru(self.tuning.known_branches_max)
+        self._besides_lock = threading.Lock()
         self._copies = Copies()
         self._outbox: Outbox | None = None
         self._outbox_lock = threading.Lock()
@@ -162,9 +169,15 @@ class Store:
 
     def remember(self, location: str, dataset: lance.LanceDataset) -> lance.LanceDataset:
         """Cache an open version, such as one that a commit just returned."""
+        if not dataset.session().is_same_as(self.session):  # type: ignore[attr-defined] # undeclared
+            # The commit that creates a table opens a session with the limits of Lance, gigabytes. Every later version
+            # of the table would share it.
+            dataset = self._reopened(location, dataset)
         self._open.put((location, dataset.version), dataset)
         with self._versions_lock:
-            versions = self._versions.setdefault(location, OrderedDict())
+            versions = self._versions.get(location)
+            if versions is None:
+                self._versions.put(location, versions := OrderedDict())
             versions[dataset.version] = None
             oldest = versions.popitem(last=False)[0] if len(versions) > OPEN_VERSIONS_MAX else None
         if oldest is not None:
@@ -184,7 +197,12 @@ class Store:
 
     def beside(self, location: str) -> Beside:
         """The scratch directory in which this process commits versions of a local manifest."""
-        return self._besides.setdefault(location, Beside(self.root, location))
+        with self._besides_lock:
+            known = self._besides.get(location)
+            if known is None:
+                # One that is dropped while a commit uses it removes its directory when the commit ends.
+                self._besides.put(location, known := Beside(self.root, location))
+            return known
 
     @property
     def traffic(self) -> Traffic:
@@ -229,14 +247,17 @@ class Store:
 
     def remember_twin(self, location: str, twin: lance.LanceDataset) -> lance.LanceDataset:
         """Cache a version that the outbox has made, opened without a request."""
-        dataset = lance.LanceDataset(
+        return self.remember(location, self._reopened(location, twin))
+
+    def _reopened(self, location: str, dataset: lance.LanceDataset) -> lance.LanceDataset:
+        """An open version in the session of this store, opened without a request."""
+        return lance.LanceDataset(
             self.root.table_uri(location),
-            twin.version,
+            dataset.version,
             storage_options=self.lance_options,
-            serialized_manifest=twin._ds.serialized_manifest(),
+            serialized_manifest=dataset._ds.serialized_manifest(),
             session=self.session,
         )
-        return self.remember(location, dataset)
 
     def opened(self) -> list[lance.LanceDataset]:
         """The open tables."""
