@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-import secrets
 import threading
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from random import SystemRandom
 from typing import Literal, Protocol
 
 from omnigraph.core.ids import encode_ulid, encode_ulids
+
+_SYSTEM_RANDOM = SystemRandom()
+"""The generator of ``secrets``, whose import loads more than the rest of this module."""
 
 
 class Clock(Protocol):
@@ -82,7 +85,7 @@ class UlidSource:
                 milliseconds, randomness = self._last[0], self._last[1] + 1
             else:
                 # The top bit stays free, so counting up cannot overflow into the time.
-                randomness = secrets.randbits(79)
+                randomness = _SYSTEM_RANDOM.getrandbits(79)
             self._last = (milliseconds, randomness + count - 1)
             return milliseconds, randomness
 
@@ -102,7 +105,7 @@ class PlacedUlids:
         self._milliseconds = milliseconds
         # The top bit of the counter stays free for counting up. The start is random, so that the same place of another
         # input in the same millisecond does not mint the same ids.
-        self._next = (place % 2**_PLACE_BITS << _COUNT_BITS) | secrets.randbits(_COUNT_BITS - 1)
+        self._next = (place % 2**_PLACE_BITS << _COUNT_BITS) | _SYSTEM_RANDOM.getrandbits(_COUNT_BITS - 1)
 
     def new_ids(self, count: int) -> str:
         start, self._next = self._next, self._next + count

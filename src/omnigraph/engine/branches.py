@@ -7,7 +7,6 @@ from datetime import date
 
 from omnigraph.engine.history.moments import Moments
 from omnigraph.engine.results import BranchInfo, BranchList, BranchLoss
-from omnigraph.errors import NotFoundError
 from omnigraph.history.commits import relate
 from omnigraph.history.state import ManifestState
 from omnigraph.manifest import branches, naming
@@ -60,15 +59,6 @@ def branch_loss(manifests: Manifests, name: str) -> BranchLoss:
     }
     lost = [commit.id for commit in newest_first(manifests.store, head) if commit.id not in others]
     return BranchLoss(head.branch, head.head, tuple(lost))
-
-
-def has_branch(manifests: Manifests, name: str) -> bool:
-    """True if a branch of that name exists."""
-    try:
-        branches.find_ref(manifests, name)
-    except NotFoundError:
-        return False
-    return True
 
 
 def _branch_info(ref: Ref, state: ManifestState) -> BranchInfo:

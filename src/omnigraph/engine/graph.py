@@ -6,7 +6,6 @@ starts faster.
 
 from __future__ import annotations
 
-import html
 import os
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -42,7 +41,6 @@ from omnigraph.engine.schema.places import graph_place
 from omnigraph.engine.snapshot import Snapshot
 from omnigraph.engine.telemetry import logged
 from omnigraph.exec.graph_view import Derived, GraphView
-from omnigraph.history.changes import ChangeFilter, Names, read_filter
 from omnigraph.manifest.layout import MAIN, Stamp, read_stamp
 from omnigraph.manifest.publisher import Publisher
 from omnigraph.manifest.reader import Manifests
@@ -52,9 +50,7 @@ from omnigraph.schema.catalog import Catalog
 from omnigraph.storage.objects.durability import Durability
 from omnigraph.storage.tables.array_cache import ArrayCache, cache_directory
 from omnigraph.storage.tables.store import Store
-from omnigraph.write.attempt import stage_wave
 from omnigraph.write.context import WriteContext, WriteOptions
-from omnigraph.write.guard import ChangeGuard
 
 if TYPE_CHECKING:
     from omnigraph.core.commit import GraphCommit
@@ -99,11 +95,16 @@ if TYPE_CHECKING:
     from omnigraph.engine.views.view import EntityView
     from omnigraph.exec.resolve.rules import ResolveRules
     from omnigraph.exec.sql import SqlParams
+    from omnigraph.history.changes import ChangeFilter, Names
     from omnigraph.history.conflicts import Resolution
+    from omnigraph.history.plan import PublishPlan
     from omnigraph.ingest.infer.result import InferredSchema
     from omnigraph.manifest.mirrors import Mirror
+    from omnigraph.manifest.queue import Share
+    from omnigraph.manifest.reader import Capture
     from omnigraph.schema.migration import MigrationPlan
     from omnigraph.write.adopt.versions import OfferedVersion
+    from omnigraph.write.guard import ChangeGuard
     from omnigraph.write.merge_guard import MergeGuard
 
 Answer = TypeVar("Answer")
@@ -140,7 +141,7 @@ class Graph:
         self._permit = permit
         self._manifests = Manifests(store, stamp or read_stamp(store))
         self._context = WriteContext(
-            self._manifests, Publisher(self._manifests, stage_wave), clock, ids or UlidSource(clock)
+            self._manifests, Publisher(self._manifests, _stage_wave), clock, ids or UlidSource(clock)
         )
         self._moments = Moments.of(self._context)
         self._compiler = Compiler()
@@ -159,6 +160,8 @@ class Graph:
         return f"<Graph {self.uri}>"
 
     def _repr_html_(self) -> str:
+        import html
+
         return f"<p><b>Graph</b> {html.escape(self.uri)}</p>{self.snapshot()._repr_html_()}"
 
     def __len__(self) -> int:
@@ -440,6 +443,8 @@ class Graph:
         permit = self._permit
         if permit.authorizer is None:
             return None
+        from omnigraph.write.guard import ChangeGuard
+
         return ChangeGuard(lambda action, catalog: permit.scope(action, branch, catalog), branch, permit.actor)
 
     def _merge_guard(self, need: Need) -> MergeGuard | None:
@@ -851,7 +856,7 @@ class Graph:
 
         first, second = resolve_range(self._moments, before, after)
         ends = [replace(end.whole(), permit=self._permit) for end in (first, second)]
-        return compare(ends[0], ends[1], read_filter(kind, type, op))
+        return compare(ends[0], ends[1], _read_filter(kind, type, op))
 
     @logged("changes")
     def changes(
@@ -872,7 +877,7 @@ class Graph:
         The same cursor returns the same changes again; store the new one after processing the page.
         ``ChangeFeedGap`` means that history was cleaned up: start again from a ``change_baseline``.
         """
-        return self._feed(branch, read_filter(kind, type, op)).poll(since, limit)
+        return self._feed(branch, _read_filter(kind, type, op)).poll(since, limit)
 
     def change_baseline(
         self,
@@ -884,7 +889,7 @@ class Graph:
         actor: Caller = None,
     ) -> ChangeBaseline:
         """All entities of a branch, with the cursor from which ``changes`` continues. ``op`` applies to the cursor."""
-        return self._feed(branch, read_filter(kind, type, op)).baseline()
+        return self._feed(branch, _read_filter(kind, type, op)).baseline()
 
     def feed(
         self,
@@ -896,7 +901,7 @@ class Graph:
         actor: Caller = None,
     ) -> Feed:
         """The change feed of a branch up to its head, for callers that page through it themselves."""
-        return self._feed(branch, read_filter(kind, type, op))
+        return self._feed(branch, _read_filter(kind, type, op))
 
     def _feed(self, branch: str, chosen: ChangeFilter) -> Feed:
         from omnigraph.engine.history.feed import open_feed
@@ -918,7 +923,7 @@ class Graph:
         from omnigraph.engine.history.commit_changes import Comparer, changes_of
 
         commit = self._moments.commit(commit_id)
-        chosen = read_filter(kind, type, op)
+        chosen = _read_filter(kind, type, op)
         comparer = Comparer(self._manifests, commit.branch, chosen, self._compared, self._permit)
         return changes_of(comparer, commit, page_token, limit)
 
@@ -1507,6 +1512,18 @@ class Graph:
 
         store = run.place(self._store, target, target_options)
         return run.backup(self._manifests, store, deep=deep, progress=progress)
+
+
+def _stage_wave(capture: Capture, shares: Sequence[Share]) -> list[PublishPlan]:
+    from omnigraph.write.attempt import stage_wave
+
+    return stage_wave(capture, shares)
+
+
+def _read_filter(kinds: Names, types: Names, ops: Names) -> ChangeFilter:
+    from omnigraph.history.changes import read_filter
+
+    return read_filter(kinds, types, ops)
 
 
 @checked

@@ -1,4 +1,7 @@
-"""Options of a load, declared once for every way to start one: Python, Spark, the command line."""
+"""Options of a load, declared once for every way to start one: Python, Spark, the command line.
+
+Imported together with ``Graph``, so what only a load needs is imported in the methods.
+"""
 
 from __future__ import annotations
 
@@ -8,16 +11,18 @@ import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass
 from enum import Enum
-from typing import Any, Concatenate, ParamSpec, TypeVar, cast
+from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar, cast
 
 from omnigraph.core.actors import Caller, actor_id
 from omnigraph.core.calls.arguments import Arguments
 from omnigraph.engine.engine_choice import EMBEDDED
 from omnigraph.errors import Hint, UsageError
-from omnigraph.ingest.columns import ColumnOptions
 from omnigraph.manifest.layout import MAIN
 from omnigraph.write.context import WriteOptions
 from omnigraph.write.load.mode import LoadMode
+
+if TYPE_CHECKING:
+    from omnigraph.ingest.columns import ColumnOptions
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,6 +95,8 @@ class LoadOptions:
                     f"{name} must be a dict of properties, got {given!r}", hint=f'like {name}={{"name": ...}}'
                 )
         ignored = (self.ignore,) if isinstance(self.ignore, str) else tuple(self.ignore)
+        from omnigraph.ingest.columns import ColumnOptions
+
         return ColumnOptions(self.map or {}, ignored, self.constant or {})
 
     def named_sources(self, data: object) -> Mapping[str, Any]:

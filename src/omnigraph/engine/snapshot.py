@@ -21,7 +21,6 @@ from omnigraph.core.lru import Lru
 from omnigraph.engine.permits.permit import ANYONE, Permit
 from omnigraph.engine.schema.text import SchemaText
 from omnigraph.errors import UsageError
-from omnigraph.exec.visibility.rows import VisibleRows
 from omnigraph.history.state import ManifestState
 from omnigraph.manifest.cleaned import reading
 from omnigraph.manifest.schemas import read_order, read_text
@@ -34,12 +33,12 @@ from omnigraph.schema.catalog import Catalog, EdgeType, PropertyOrder, type_name
 from omnigraph.schema.print import to_pg
 from omnigraph.storage.tables.filters import RowFilter
 from omnigraph.storage.tables.scan import scan
-from omnigraph.storage.tables.sorted_scan import scan_sorted
 from omnigraph.storage.tables.store import Store
 
 if TYPE_CHECKING:
     from omnigraph.engine.views.types import TypeViews
     from omnigraph.engine.views.view import EntityView
+    from omnigraph.exec.visibility.rows import VisibleRows
 
 _ORDERS: Lru[tuple[str, str], PropertyOrder] = Lru(64)
 """Orders of properties by graph and digest of the schema: texts are stored once under their digest."""
@@ -62,6 +61,8 @@ class Snapshot(Displayed):
         """The part of the snapshot inside a scope; the same if there is none."""
         if scope is None:
             return self
+        from omnigraph.exec.visibility.rows import VisibleRows
+
         visible = VisibleRows(self.store, self.manifest.tables, self.catalog, scope)
         return replace(self, catalog=visible_catalog(self.catalog, scope), visible=visible)
 
@@ -245,6 +246,8 @@ class Snapshot(Displayed):
                     yield from write_lines(entity, table.to_batches(max_chunksize=65_536), dates)
 
     def _sorted(self, entity: Entity, rows_max: int) -> Iterator[pa.Table]:
+        from omnigraph.storage.tables.sorted_scan import scan_sorted
+
         pin, names, visible = self.manifest.tables[entity.table_key], self.column_order(entity), self.visible
         if visible is None:
             yield from scan_sorted(self.store, pin, names, rows_max)

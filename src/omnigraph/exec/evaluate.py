@@ -13,7 +13,6 @@ from omnigraph.errors import InputError
 from omnigraph.exec.budget import Budget
 from omnigraph.exec.frame import BLOCK_MARK, Frame
 from omnigraph.exec.functions.casts import cast
-from omnigraph.exec.functions.kernels import KERNELS
 from omnigraph.exec.functions.rowwise import each
 from omnigraph.exec.functions.substrings import contains
 from omnigraph.exec.numbers import arithmetic, compare, is_member, list_holds
@@ -164,6 +163,9 @@ class Evaluator:
 
     def _call(self, expression: ir.Call, frame: Frame) -> Any:
         arguments = [self._value(argument, frame) for argument in expression.arguments]
+        # Most queries call no function, and the kernels are many modules.
+        from omnigraph.exec.functions.kernels import KERNELS
+
         try:
             return KERNELS[expression.function](arguments, column_type(expression.type))
         except pa.ArrowInvalid as error:

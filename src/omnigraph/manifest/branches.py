@@ -60,6 +60,15 @@ def find_ref(manifests: Manifests, name: str) -> Ref:
     return ref
 
 
+def has_branch(manifests: Manifests, name: str) -> bool:
+    """True if a branch of that name exists."""
+    try:
+        find_ref(manifests, name)
+    except NotFoundError:
+        return False
+    return True
+
+
 def find_head(manifests: Manifests, name: str) -> ManifestState:
     """The newest state of a branch."""
     if name == MAIN:

@@ -1,7 +1,8 @@
 """Accepted schemas in the store: the compiled form under its own digest, and its source text beside it.
 
 The digest is that of the compiled form, and each read checks it. Any text with the same meaning is valid, which each
-read checks too; commits record its checksum.
+read checks too; commits record its checksum. Readers of a graph need the compiled form alone, so the compiler of
+schemas is imported with the first text that is read.
 """
 
 from __future__ import annotations
@@ -13,10 +14,7 @@ from omnigraph.core.tables import FileRecord
 from omnigraph.errors import CorruptionError, InputError
 from omnigraph.history.state import schema_path
 from omnigraph.lang.declarations.order import declared_order
-from omnigraph.lang.pg_parser import parse_schema
-from omnigraph.lang.source import Source
 from omnigraph.schema.catalog import PropertyOrder
-from omnigraph.schema.compile import accept
 from omnigraph.schema.ir import SchemaIR
 from omnigraph.schema.json_form import digest, from_json_text, shape_hash, to_json_text
 from omnigraph.storage.objects.durability import digest_bytes
@@ -59,6 +57,10 @@ def read_schema(store: Store, schema_digest: str) -> SchemaIR:
 
 def read_text(store: Store, schema_digest: str) -> str:
     """The text of a schema; ``CorruptionError`` if it is missing or means something else."""
+    from omnigraph.lang.pg_parser import parse_schema
+    from omnigraph.lang.source import Source
+    from omnigraph.schema.compile import accept
+
     path = text_path(schema_digest)
     content = store.objects.read(path)
     if content is None:

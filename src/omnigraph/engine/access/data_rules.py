@@ -7,9 +7,8 @@ from typing import Final
 
 from omnigraph.core.actors import Action, Need
 from omnigraph.engine.access.gates import Data
-from omnigraph.engine.branches import has_branch
 from omnigraph.engine.permits.permit import Permit
-from omnigraph.manifest.branches import every_branch, find_head
+from omnigraph.manifest.branches import every_branch, find_head, has_branch
 from omnigraph.manifest.reader import Manifests
 from omnigraph.query.visibility.data_scope import DataScope
 

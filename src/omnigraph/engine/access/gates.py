@@ -14,10 +14,10 @@ from typing import Any, Final
 
 from omnigraph.core.actors import Action, Need
 from omnigraph.core.ids import is_ulid
-from omnigraph.engine.branches import has_branch
 from omnigraph.engine.history.moments import Moments
 from omnigraph.engine.snapshot import Snapshot
 from omnigraph.history.moments import split_range
+from omnigraph.manifest.branches import has_branch
 from omnigraph.manifest.layout import MAIN
 from omnigraph.query.mutation.shown import shows_entities
 

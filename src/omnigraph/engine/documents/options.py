@@ -5,15 +5,17 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Mapping
 from dataclasses import KW_ONLY, dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from omnigraph.core.actors import Caller, actor_id
 from omnigraph.core.limits import BATCH_DOCUMENTS
 from omnigraph.engine.engine_choice import EMBEDDED
 from omnigraph.errors import UsageError
-from omnigraph.ingest.documents.pipeline import DocumentPipeline
 from omnigraph.manifest.layout import MAIN
 from omnigraph.write.context import WriteOptions
+
+if TYPE_CHECKING:
+    from omnigraph.ingest.documents.pipeline import DocumentPipeline
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,7 +21,7 @@ from omnigraph.core.commit import CommitKind, GraphCommit
 from omnigraph.core.ports import FindEmbedder
 from omnigraph.core.tables import TablePin
 from omnigraph.engine import plugs
-from omnigraph.engine.branches import create_branch, has_branch
+from omnigraph.engine.branches import create_branch
 from omnigraph.engine.documents.options import DocumentOptions
 from omnigraph.engine.documents.result import DocumentCounts, DocumentsPreview, DocumentsResult
 from omnigraph.engine.engine_choice import BY_SPARK, EMBEDDED, check_engine
@@ -51,7 +51,7 @@ def load_documents(
 ) -> DocumentsResult:
     """Process documents, as one visible commit or one for each batch."""
     engine = BY_SPARK if check_engine(options.engine) == BY_SPARK else EMBEDDED
-    created = options.base is not None and not has_branch(context.manifests, options.branch)
+    created = options.base is not None and not branches.has_branch(context.manifests, options.branch)
     if created:
         create_branch(context, options.branch, options.base or MAIN, None, options.write_options(data).actor)
     run = _Run(context, data, options, find_embedder)
@@ -66,7 +66,7 @@ def load_documents(
 
 def preview(context: WriteContext, data: Any, options: DocumentOptions) -> DocumentsPreview:
     """The counts of a run. Documents are read and divided; nothing is embedded or written."""
-    is_new = options.base is not None and not has_branch(context.manifests, options.branch)
+    is_new = options.base is not None and not branches.has_branch(context.manifests, options.branch)
     known = options.base or MAIN if is_new else options.branch
     run = _Run(context, data, replace(options, branch=known), lambda: None)
     return DocumentsPreview(options.branch, branches.find_head(context.manifests, known).head, run.count())
@@ -101,7 +101,7 @@ class _Run:
             counts, commits = self._process(target, batches)
             return counts, commits, False
         side = f"{target}-documents-{self._identity()}"
-        resumed = has_branch(self.context.manifests, side)
+        resumed = branches.has_branch(self.context.manifests, side)
         if not resumed:
             create_branch(self.context, side, target, None, self._options().actor)
         counts, _ = self._process(side, batches)

@@ -13,7 +13,7 @@ from typing import Final
 from omnigraph.core.commit import CommitKind
 from omnigraph.core.ports import FindEmbedder
 from omnigraph.core.tables import TablePin
-from omnigraph.engine.branches import create_branch, has_branch
+from omnigraph.engine.branches import create_branch
 from omnigraph.engine.idempotency import earlier_commit
 from omnigraph.engine.load import sources
 from omnigraph.engine.load_options import LoadOptions
@@ -130,7 +130,7 @@ def row_embedding(
 def earlier_load(context: WriteContext, options: LoadOptions) -> LoadResult | None:
     """The result of an earlier load with the same idempotency key, if any. Needs no input and no engine."""
     mode = options.parsed_mode()
-    if options.idempotency_key is None or not has_branch(context.manifests, options.branch):
+    if options.idempotency_key is None or not branches.has_branch(context.manifests, options.branch):
         return None
     ref = branches.find_ref(context.manifests, options.branch)
     earlier = earlier_commit(context, ref.incarnation, options.write_options())
@@ -145,7 +145,7 @@ def load(context: WriteContext, loader: Loader, options: LoadOptions, find_embed
     if earlier is not None:
         return earlier
     write = options.write_options()
-    created = options.base is not None and not has_branch(context.manifests, options.branch)
+    created = options.base is not None and not branches.has_branch(context.manifests, options.branch)
     if created:
         create_branch(context, options.branch, options.base or MAIN, None, write.actor)
     try:
@@ -158,7 +158,7 @@ def load(context: WriteContext, loader: Loader, options: LoadOptions, find_embed
 
 def preview(context: WriteContext, loader: Loader, options: LoadOptions, find_embedder: FindEmbedder) -> WritePreview:
     """The counts that a load would commit. A branch that it would create is taken to be like its ``base``."""
-    is_new = options.base is not None and not has_branch(context.manifests, options.branch)
+    is_new = options.base is not None and not branches.has_branch(context.manifests, options.branch)
     known = options.base or MAIN if is_new else options.branch
     branches.find_head(context.manifests, known)
     job = _job(context, replace(options, branch=known), find_embedder, preview_write)

@@ -14,7 +14,7 @@ from omnigraph.compare.tables import compared
 from omnigraph.core.commit import CommitKind
 from omnigraph.core.ports import FindEmbedder
 from omnigraph.core.tables import TableCounts
-from omnigraph.engine.branches import create_branch, has_branch
+from omnigraph.engine.branches import create_branch
 from omnigraph.engine.history.change_rows import change_rows
 from omnigraph.engine.history.diff import PlannedChanges, TableDiff
 from omnigraph.engine.idempotency import earlier_commit
@@ -64,7 +64,7 @@ class Request:
 
 def resolve(context: WriteContext, request: Request, options: WriteOptions) -> ResolveResult:
     """Fold the entities that match, as one commit."""
-    created = request.base is not None and not has_branch(context.manifests, request.branch)
+    created = request.base is not None and not branches.has_branch(context.manifests, request.branch)
     if not created:
         ref = branches.find_ref(context.manifests, request.branch)
         earlier = earlier_commit(context, ref.incarnation, options)
@@ -93,7 +93,7 @@ def resolve(context: WriteContext, request: Request, options: WriteOptions) -> R
 
 def preview(context: WriteContext, request: Request) -> ResolvePreview:
     """The clusters, scores and changes of a resolution. Nothing is written."""
-    is_new = request.base is not None and not has_branch(context.manifests, request.branch)
+    is_new = request.base is not None and not branches.has_branch(context.manifests, request.branch)
     known = request.base or MAIN if is_new else request.branch
     with _opened(context, request, known) as work:
         options = WriteOptions()

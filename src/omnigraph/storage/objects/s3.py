@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import os
-import urllib.error
-import urllib.request
 from collections.abc import Mapping
 from datetime import timedelta
 from http import HTTPStatus
@@ -54,6 +52,9 @@ class S3Backend(BucketBackend):
         The client library has no conditional delete, but it signs requests: ``If-Match`` need not be part of a
         signature.
         """
+        import urllib.error
+        import urllib.request
+
         import obstore
         from obstore.store import S3Store
 
