@@ -34,6 +34,13 @@ def check_origin(request: Request) -> None:
         raise Refusal(403, "requests of other origins are refused", "forbidden", "origin_refused")
 
 
+def check_method(request: Request) -> None:
+    """Refuse all methods but POST. The library would answer GET with a stream that never ends, to hold connections."""
+    if request.method != "POST":
+        text = "tools are called with POST; this server keeps no sessions and sends nothing by itself"
+        raise Refusal(405, text, "bad_request", "bad_request", headers={"allow": "POST"})
+
+
 @dataclass(slots=True)
 class Watched:
     """Passes the answer on and remembers its status."""
@@ -62,6 +69,7 @@ class AgentTools:
         actor = await actor_of_request(request, serving)
         served = serving.find(graph_id)
         check_origin(request)
+        check_method(request)
         session = new_session(served.acting_as(actor), self.settings, served.queries)
         watched: Any = Watched(send)
         await serve_request(session, self.version, request.scope, request.receive, watched)
