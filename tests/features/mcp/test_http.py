@@ -53,6 +53,22 @@ def test_the_actor_of_the_token_owns_the_task(live: Live) -> None:
     assert finished.structured_content["status"] == "merged"
 
 
+def test_without_tokens_a_page_must_be_of_this_machine(tmp_path: Path) -> None:
+    graph = omnigraph.create(tmp_path / "kb.omni", "node Person { name: String @key }")
+    body = {"jsonrpc": "2.0", "id": 1, "method": "tools/list"}
+
+    def status(**headers: str) -> int:
+        with live.client() as client:
+            return int(client.post(f"{BASE}/mcp", json=body, headers=headers).status_code)
+
+    with running(serving_of(graph), agents=agent_tools("merge", "test")) as live:
+        # The name of an attacker that resolves to this machine makes a page of the same origin.
+        assert status(host="evil.example:80", origin="http://evil.example:80") == 403
+        assert status(host="localhost:80", origin="http://localhost:80") == 200
+        assert status(origin=live.address) == 200
+        assert status(host="proxy.example") == 200
+
+
 @pytest.mark.parametrize("method", ["GET", "HEAD", "DELETE", "PUT", "PATCH"])
 def test_no_stream_is_opened_that_a_client_could_hold(live: Live, method: str) -> None:
     with live.client("ann-token") as client:
