@@ -31,7 +31,7 @@ def graph_of(path: str) -> str | None:
 def check_origin(request: Request, *, has_token: bool) -> None:
     """Refuse requests that a page of another site makes in a browser; other clients send no origin.
 
-    Where no token is asked for, a page whose name the attacker resolves to this machine would be of the same origin.
+    Without tokens, a page whose name the attacker resolves to this machine would be of the same origin.
     """
     origin = request.headers.get("origin")
     if origin is None:
