@@ -95,7 +95,7 @@ class Write(Arguments):
     deletes: Annotated[
         list[Place], Field(max_length=1000, description="Entities to delete; edges of a node go with it.")
     ] = Field(default_factory=list)
-    message: Annotated[str | None, Field(max_length=1000)] = None
+    message: Annotated[str | None, Field(max_length=1000, description="Why; the reviewer reads it.")] = None
 
 
 class Mutate(Arguments):
@@ -103,7 +103,7 @@ class Mutate(Arguments):
     text: Annotated[str, Field(max_length=100_000, description="A mutation in the query language .gq.")]
     params: dict[str, Any] = Field(default_factory=dict)
     name: str | None = None
-    message: Annotated[str | None, Field(max_length=1000)] = None
+    message: Annotated[str | None, Field(max_length=1000, description="Why; the reviewer reads it.")] = None
 
 
 class Task(Arguments):

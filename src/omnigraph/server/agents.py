@@ -11,6 +11,7 @@ from starlette.requests import Request
 from starlette.types import Message, Send
 
 from omnigraph.server.http.refusals import Refusal
+from omnigraph.server.page import LOOPBACK
 from omnigraph.server.passage import actor_of_request
 from omnigraph.server.serving.graphs import Serving
 
@@ -27,11 +28,26 @@ def graph_of(path: str) -> str | None:
     return None if found is None else found[1]
 
 
-def check_origin(request: Request) -> None:
-    """Refuse requests that a page of another site makes in a browser; other clients send no origin."""
+def check_origin(request: Request, *, has_token: bool) -> None:
+    """Refuse requests that a page of another site makes in a browser; other clients send no origin.
+
+    Without tokens, a page whose name the attacker resolves to this machine would be of the same origin.
+    """
     origin = request.headers.get("origin")
-    if origin is not None and urlsplit(origin).netloc != request.headers.get("host"):
+    if origin is None:
+        return
+    host = request.headers.get("host", "")
+    if urlsplit(origin).netloc != host:
         raise Refusal(403, "requests of other origins are refused", "forbidden", "origin_refused")
+    if not has_token and urlsplit(f"//{host}").hostname not in LOOPBACK:
+        raise Refusal(403, f"pages of host {host[:100]!r} are refused", "forbidden", "host_refused")
+
+
+def check_method(request: Request) -> None:
+    """Refuse all methods but POST. The library would answer GET with a stream that never ends, to hold connections."""
+    if request.method != "POST":
+        text = "tools are called with POST; this server keeps no sessions and sends nothing by itself"
+        raise Refusal(405, text, "bad_request", "bad_request", headers={"allow": "POST"})
 
 
 @dataclass(slots=True)
@@ -61,7 +77,8 @@ class AgentTools:
 
         actor = await actor_of_request(request, serving)
         served = serving.find(graph_id)
-        check_origin(request)
+        check_origin(request, has_token=actor is not None)
+        check_method(request)
         session = new_session(served.acting_as(actor), self.settings, served.queries)
         watched: Any = Watched(send)
         await serve_request(session, self.version, request.scope, request.receive, watched)

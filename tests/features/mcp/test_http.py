@@ -53,6 +53,61 @@ def test_the_actor_of_the_token_owns_the_task(live: Live) -> None:
     assert finished.structured_content["status"] == "merged"
 
 
+def test_without_tokens_a_page_must_be_of_this_machine(tmp_path: Path) -> None:
+    graph = omnigraph.create(tmp_path / "kb.omni", "node Person { name: String @key }")
+    body = {"jsonrpc": "2.0", "id": 1, "method": "tools/list"}
+
+    def status(**headers: str) -> int:
+        with live.client() as client:
+            return int(client.post(f"{BASE}/mcp", json=body, headers=headers).status_code)
+
+    with running(serving_of(graph), agents=agent_tools("merge", "test")) as live:
+        # The name of an attacker that resolves to this machine makes a page of the same origin.
+        assert status(host="evil.example:80", origin="http://evil.example:80") == 403
+        assert status(host="localhost:80", origin="http://localhost:80") == 200
+        assert status(origin=live.address) == 200
+        assert status(host="proxy.example") == 200
+
+
+@pytest.mark.parametrize("method", ["GET", "HEAD", "DELETE", "PUT", "PATCH"])
+def test_no_stream_is_opened_that_a_client_could_hold(live: Live, method: str) -> None:
+    with live.client("ann-token") as client:
+        answer = client.request(method, f"{BASE}/mcp", headers={"accept": "application/json, text/event-stream"})
+    assert (answer.status_code, answer.headers["allow"]) == (405, "POST")
+    with live.client() as client:
+        assert client.request(method, f"{BASE}/mcp").status_code == 401
+
+
+RAW = {"accept": "application/json, text/event-stream", "content-type": "application/json"}
+CALL = '{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"query","arguments":%s}}'
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        b"",
+        b"{",
+        b"5",
+        b"[]",
+        b"\xff",
+        b"[" * 100_000,
+        CALL.encode() % b"5",
+        CALL.encode() % b'{"text": "match { $p: Person } return { $p }", "limit": NaN}',
+        CALL.encode() % b'{"text": "\\ud800"}',
+        CALL.encode() % (b'{"params":' + b'{"a":' * 5_000 + b"1" + b"}" * 5_001),
+        b" " * (2 << 20),
+    ],
+    ids=["empty", "cut", "number", "list", "bytes", "deep", "arguments", "nan", "surrogate", "nested", "large"],
+)
+def test_a_body_that_is_no_call_is_answered_and_harms_nothing(live: Live, body: bytes) -> None:
+    with live.client("ann-token") as client:
+        answer = client.post(f"{BASE}/mcp", content=body, headers=RAW)
+        assert answer.status_code < 500
+        assert len(answer.content) < 10_000
+        listed = client.post(f"{BASE}/mcp", json={"jsonrpc": "2.0", "id": 1, "method": "tools/list"}, headers=RAW)
+        assert "describe_graph" in listed.text
+
+
 @pytest.mark.parametrize(
     ("mode", "writes", "merges"),
     [("read", False, False), ("write", True, False), ("merge", True, True)],
