@@ -9,7 +9,7 @@ import numpy as np
 from omnigraph.exec.adjacency import Rows, contains
 from omnigraph.exec.cells.values import GivenUp
 from omnigraph.exec.compiled.recipe import Bound, Maker, Row
-from omnigraph.exec.compiled.stepping import step_edges, step_ends, translation
+from omnigraph.exec.compiled.stepping import Ends, step_edges, step_ends, translation
 from omnigraph.exec.walk.levels import reached_from
 from omnigraph.exec.walk.paths import Ways, looped_path, path_between, path_length
 from omnigraph.query.ir import ONE_HOP, Expand, HopRange
@@ -31,8 +31,7 @@ def hop(way: int, near: int, *, keep_edges: bool) -> Maker[Step]:
         if keep_edges:
             edges = step_edges(lists, ROWS_MAX)
             return _extended(near, lambda row: edges(row[near]))
-        ends = step_ends(lists, ROWS_MAX)
-        return _extended(near, lambda row: [(end,) for end in ends(row[near])])
+        return _extended_by_ends(near, step_ends(lists, ROWS_MAX))
 
     return make
 
@@ -71,6 +70,22 @@ def _extended(near: int, added: Callable[[Row], Sequence[tuple[object, ...]]]) -
         for row in rows:
             if row[near] >= 0:
                 found += [(*row, *items) for items in added(row)]
+                if len(found) > ROWS_MAX:
+                    raise GivenUp
+        return found
+
+    return step
+
+
+def _extended_by_ends(near: int, ends: Ends) -> Step:
+    """The same for one item per row, which most steps of most queries are."""
+
+    def step(rows: list[Row]) -> list[Row]:
+        found: list[Row] = []
+        for row in rows:
+            start = row[near]
+            if start >= 0:
+                found += [(*row, end) for end in ends(start)]
                 if len(found) > ROWS_MAX:
                     raise GivenUp
         return found

@@ -81,6 +81,9 @@ class EdgeEnds:
     def of(self, pins: Pins, rows: Rows) -> Ends:
         """The ends of some live rows of the edge table, which are ascending."""
         layout = pins.edge.layout
+        if len(rows) and rows[0] >= layout.parts[-1].start:
+            # Right after a commit these are the edges of its fragment, which is the last one.
+            return self._of_part(pins, layout.parts[-1], rows)
         owners = np.searchsorted(layout.starts, rows, side="right") - 1
         touched, firsts = np.unique(owners, return_index=True)
         bounds = [*firsts.tolist(), len(rows)]
@@ -102,6 +105,10 @@ class EdgeEnds:
         places, key = rows - part.start, (part.data, pins.tags)
         source, target = pins.source.layout, pins.target.layout
         kept = self._kept.get(key)
+        if kept is None and len(rows) == part.rows:
+            ends = _looked_up(pins, part, rows)
+            self._kept.put(key, _Kept(ends, source, target))
+            return ends
         if kept is None or not (_grew_from(source, kept.source) and _grew_from(target, kept.target)):
             kept = _Kept(Ends.unknown(part.rows), source, target)
         ends = kept.ends.at(places)
