@@ -6,8 +6,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import pyarrow as pa
-
 from omnigraph.core.lru import Lru
 from omnigraph.core.ports import Embedder
 from omnigraph.engine.query.choice import QueryLimits
@@ -106,11 +104,10 @@ class Reads:
         if rows is None or limits.memory_limit is None:
             return rows
         # The general operators know what may be held, and raise.
-        return rows if _size(compiled.schema, rows) <= limits.memory_limit else None
+        return rows if _size(compiled, rows) <= limits.memory_limit else None
 
 
-def _size(schema: pa.Schema, rows: Sequence[tuple[Any, ...]]) -> int:
+def _size(compiled: CompiledQuery, rows: Sequence[tuple[Any, ...]]) -> int:
     """An estimate of the bytes of some rows, as columns of Arrow would hold them."""
-    sized = [place for place, type_ in enumerate(schema.types) if not pa.types.is_primitive(type_)]
-    lengths = sum([len(row[place] or ()) for place in sized for row in rows])
-    return 8 * len(schema) * len(rows) + lengths
+    lengths = sum([len(row[place] or ()) for place in compiled.sized for row in rows])
+    return 8 * len(compiled.schema) * len(rows) + lengths
