@@ -63,6 +63,8 @@ class Block:
     """Rows without a vector."""
     squares: Floats
     """The sum of the squares of every vector in each stage."""
+    largest: float
+    """The largest sum of all squares of a vector."""
 
     @classmethod
     def of(cls, column: pa.FixedSizeListArray) -> Block:
@@ -76,7 +78,8 @@ class Block:
             # The numbers under a null are arbitrary.
             for part in numbers:
                 part[missing] = 0
-        return cls(numbers, missing, np.stack([np.einsum("ij,ij->i", part, part) for part in numbers]))
+        squares = np.stack([np.einsum("ij,ij->i", part, part) for part in numbers])
+        return cls(numbers, missing, squares, float(squares.sum(axis=0).max(initial=0)))
 
     @property
     def rows(self) -> int:
@@ -147,7 +150,7 @@ class Vectors:
         for start, block in self._placed():
             if block.missing is not None:
                 found[start : start + len(block.missing)][block.missing] = np.inf
-        largest = max(float(block.squares.sum(axis=0).max(initial=0)) for block in self.blocks)
+        largest = max(block.largest for block in self.blocks)
         # Every addition of the sums may round once, and so may the terms of every stage and the distance.
         stages = _stages(len(query))
         slack = 2 * (len(query) + 8 * len(stages)) * EPSILON * (largest + own)
@@ -155,8 +158,12 @@ class Vectors:
             offset = np.float32(query[part] @ query[part])
             for start, block in self._placed():
                 # |v - q|^2 = |v|^2 - 2 v q + |q|^2: one product of a vector and a matrix.
-                added = block.squares[stage] - 2 * block.product(stage, point[part])
-                found[start : start + len(added)] += added + offset
+                added = block.product(stage, point[part])
+                # In place: on a busy machine the pages of a new array cost more than the sums.
+                added *= -2
+                added += block.squares[stage]
+                added += offset
+                found[start : start + len(added)] += added
             yield Bounds(found, slack, stage == len(stages) - 1)
 
     def squares(self, query: Doubles, alive: Mask | None) -> Bounds:

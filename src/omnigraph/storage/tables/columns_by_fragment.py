@@ -63,6 +63,13 @@ def extend_layout(
     store.layouts.put((location, dataset.version), known.followed_by(parts))
 
 
+def recent_rows(store: Store, pin: TablePin, part: Fragment) -> pa.Table | None:
+    """The rows of a small fragment that this process wrote, as the pinned version shows them; None if not cached."""
+    layout = store.layouts.get((pin.location, pin.lance_version))
+    directory, _, file = part.data.rpartition("/")
+    return None if layout is None else store.recent.get(f"{directory}/data/{file}", layout.numbers)
+
+
 def read_parts(store: Store, pin: TablePin, parts: Sequence[Fragment], name: str) -> pa.Array:
     """A column of some fragments, concatenated, deleted rows included. Recently written ones come from the cache."""
     return open_table(store, pin).column(parts, name)
