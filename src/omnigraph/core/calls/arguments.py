@@ -173,7 +173,7 @@ Wanted = tuple[str, list[Callable[[object], bool]], frozenset[type]]
 
 
 def _wanted(parameter: inspect.Parameter) -> Wanted | None:
-    """What a parameter takes; None if its annotation has a word that is not known here."""
+    """The rule of a parameter; None if its annotation has a word that is not known here."""
     if parameter.kind is parameter.VAR_KEYWORD or not isinstance(parameter.annotation, str):
         return None
     heads = [_head(part) for part in _alternatives(parameter.annotation)]

@@ -78,7 +78,7 @@ ReadColumn = Callable[[list[Row]], Iterable[Any]]
 
 
 def compile_column(expression: ir.Expr, scope: Scope) -> Maker[ReadColumn]:
-    """The same for all rows at once: values of a column are read without a closure per row."""
+    """The same for a list of rows: values of a column are read without a closure per row."""
     match expression:
         case ir.Property(variable=variable, name=name) if has_cells(expression.type):
             found = _column(variable, name, scope)

@@ -75,7 +75,7 @@ class Layout:
         return starts[np.searchsorted(known, fragments)] + offsets
 
     def followed_by(self, added: Sequence[Fragment]) -> Layout:
-        """The layout with fragments at the end. What is known of this one is not computed again."""
+        """The layout with fragments at the end. Its digest continues that of this one."""
         made = Layout((*self.parts, *added), self.dead, self.fields)
         hashed = self._hashed.copy()
         if self.parts:
