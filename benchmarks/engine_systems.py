@@ -69,6 +69,9 @@ class Omnigraph(System):
     name = "omnigraph"
     needs = "omnigraph"
 
+    def __init__(self) -> None:
+        self.prepared: dict[tuple[str, str | None], Any] = {}
+
     def load(self, data: Data, place: Path) -> Parts:
         import omnigraph
 
@@ -86,14 +89,18 @@ class Omnigraph(System):
         self.graph = omnigraph.open(place)
         print(f"optimized in {timed(self.graph.optimize):.1f} s", file=sys.stderr, flush=True)
 
-    def ask(self, text: str, parameters: Parameters, branch: str | None = None) -> pa.Table:
+    def ask(self, text: str, parameters: Parameters, branch: str | None = None) -> pa.Table | list[dict[str, Any]]:
+        """Prepared, as with Ladybug: rows of Python where there are few, Arrow where there are many."""
+        prepared = self.prepared.get((text, branch))
+        if prepared is None:
+            prepared = self.prepared[text, branch] = self.graph.prepare(text, branch=branch)
         # Questions share parameters, and a query refuses those that it does not declare.
-        declared = {name: value for name, value in parameters.items() if f"${name}:" in text}
-        result = self.graph.query(text, declared, branch=branch, timeout=LIMIT_SECONDS, memory_limit=LIMIT_BYTES)
-        return result.to_arrow()
+        declared = {name: parameters[name] for name in prepared.parameters}
+        result = prepared.run(declared, timeout=LIMIT_SECONDS, memory_limit=LIMIT_BYTES)
+        return result.to_arrow() if result.stored_values is None else result.to_dicts()
 
-    def rows(self, answer: pa.Table) -> Rows:
-        return arrow_rows(answer)
+    def rows(self, answer: pa.Table | list[dict[str, Any]]) -> Rows:
+        return [tuple(row.values()) for row in answer] if isinstance(answer, list) else arrow_rows(answer)
 
 
 class RawLance(System):

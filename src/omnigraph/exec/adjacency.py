@@ -19,6 +19,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+PACKED_MIN = 1_024
+"""Edges from which packed keys are sorted: for fewer, packing takes longer than it saves."""
+
+WORD_BITS = 64
+
 Rows = npt.NDArray[np.int64]
 Integers = npt.NDArray[Any]
 Mask = np.ndarray[tuple[int], np.dtype[np.bool_]]
@@ -61,6 +66,10 @@ class Adjacency:
 
     def degrees(self, nodes: Rows) -> Rows:
         """The degree of each of the nodes."""
+        if len(nodes) == self.nodes > 0 and nodes[0] == 0 and is_ascending(nodes) and nodes[-1] == self.nodes - 1:
+            # All nodes: nothing has to be gathered.
+            every: Rows = np.subtract(self.offsets[1:], self.offsets[:-1], dtype=np.int64)
+            return every
         counts: Rows = self.offsets[nodes + 1].astype(np.int64) - self.offsets[nodes]
         return counts
 
@@ -102,11 +111,39 @@ class Adjacency:
 
 def adjacency(sources: Rows, targets: Rows, edges: Integers, nodes: int) -> Adjacency:
     """Neighbour lists of edges given as two arrays of nodes."""
-    # Sort one combined integer per edge: numpy sorts integers several times faster than pairs.
-    order = np.argsort(sources * (int(targets.max(initial=0)) + 1) + targets)
     offsets = np.zeros(nodes + 1, np.int64)
     np.cumsum(np.bincount(sources, minlength=nodes), out=offsets[1:])
+    packed = _packed(sources, targets) if len(sources) >= PACKED_MIN else None
+    if packed is not None:
+        neighbours, places = packed
+        return Adjacency(offsets, neighbours, edges[places])
+    # Sort one combined integer per edge: numpy sorts integers several times faster than pairs.
+    order = np.argsort(sources * (int(targets.max(initial=0)) + 1) + targets)
     return Adjacency(offsets, targets[order], edges[order])
+
+
+def _packed(sources: Rows, targets: Rows) -> tuple[Rows, Rows] | None:
+    """The targets in order of source and target, and their places before; None if these do not fit into 64 bits.
+
+    Sorting numbers that hold their place takes a third of the time of sorting places and gathering both arrays::
+
+        sources   0 0 1 0          packed    0|2|0  0|1|1  1|0|2  0|2|3
+        targets   2 1 0 2          sorted    0|1|1  0|2|0  0|2|3  1|0|2    targets 1 2 2 0, places 1 0 3 2
+    """
+    target_bits, place_bits = int(targets.max()).bit_length(), (len(targets) - 1).bit_length()
+    if int(sources.max()).bit_length() + target_bits + place_bits > WORD_BITS:
+        return None
+    keys = sources.astype(np.uint64)
+    keys <<= np.uint64(target_bits)
+    keys |= targets.astype(np.int64, copy=False).view(np.uint64)
+    keys <<= np.uint64(place_bits)
+    keys |= np.arange(len(keys), dtype=np.uint64)
+    keys.sort()
+    places: Rows = (keys & np.uint64((1 << place_bits) - 1)).view(np.int64)
+    keys >>= np.uint64(place_bits)
+    keys &= np.uint64((1 << target_bits) - 1)
+    neighbours: Rows = keys.view(np.int64)
+    return neighbours, places
 
 
 def sorted_set(keys: Rows) -> Rows:

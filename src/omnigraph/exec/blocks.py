@@ -48,7 +48,8 @@ class InnerBlocks:
 
     def run(self, inner: Operator, frame: Frame, rows: Callable[[], Frame]) -> Matches:
         combinations, of_outer = _combinations(frame, outer_variables(inner))
-        self._outer.append(combinations.mark(_COMBINATION, np.arange(combinations.length)))
+        every = of_outer if combinations.length == frame.length else np.arange(combinations.length)
+        self._outer.append(combinations.mark(_COMBINATION, every))
         try:
             found = rows()
         finally:

@@ -7,8 +7,10 @@ whole.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import groupby
+from typing import Any, TypeVar
 
 import numpy as np
 import pyarrow as pa
@@ -38,11 +40,16 @@ SMALL_ROWS_MAX = 4096
 READ_ROWS_MAX = 2_000_000
 """Larger fragments are never read whole for a few rows."""
 
+READERS_MAX = 1_024
+"""Readers of columns kept, each some closures. A commit leaves those of other tables as they are."""
+
 SAMPLE_ROWS = 256
 """Rows that the average size of a value is taken from."""
 
 Key = tuple[str, int, str]
 """Location, version and column of a pin; for a fragment: data file, field and an empty text."""
+
+T = TypeVar("T")
 
 
 class Columns:
@@ -55,11 +62,29 @@ class Columns:
         self._takes: Lru[tuple[str, int], int] = Lru(CACHED_PARTS_MAX)
         self._widths: Lru[tuple[str, int], float] = Lru(CACHED_PARTS_MAX)
         self._coded = CodedColumns()
+        self._readers: Lru[Key, Any] = Lru(READERS_MAX)
+        self._readers_evictions = 0
 
     @property
     def evictions(self) -> int:
         """Grows whenever a column leaves the cache: holders of its parts should let go of them."""
         return self._columns.evictions
+
+    def reader(self, pin: TablePin, use: str, make: Callable[[], T | None]) -> T | None:
+        """The reader of cached columns that ``make`` returns for this use of exactly this pin, cached unless None.
+
+        Readers keep columns in memory, so all are dropped when a column leaves the cache.
+        """
+        if self._readers_evictions != self._columns.evictions:
+            self._readers_evictions = self._columns.evictions
+            self._readers.clear()
+        key = (pin.location, pin.lance_version, use)
+        known: T | None = self._readers.get(key)
+        if known is None:
+            known = make()
+            if known is not None:
+                self._readers.put(key, known)
+        return known
 
     def known(self, pin: TablePin, name: str) -> pa.Array | None:
         """A column cached for exactly this pin."""

@@ -17,6 +17,7 @@ import pyarrow as pa
 from omnigraph.core.lru import Lru
 from omnigraph.core.tables import TablePin
 from omnigraph.exec.adjacency import Integers
+from omnigraph.exec.budget import hand_back
 from omnigraph.storage.tables.array_cache import ArrayCache
 from omnigraph.storage.tables.columns_by_fragment import read_parts
 from omnigraph.storage.tables.row_layout import Fragment
@@ -29,6 +30,9 @@ _MASK = 2**64 - 1
 
 MAPS_MAX = 256
 """Maps kept open by one process; they are memory-mapped and cost no private memory."""
+
+HANDED_BACK_ROWS_MIN = 500_000
+"""Rows of a fragment whose map needs enough memory to hand it back."""
 
 LOOKUPS_BEFORE = 3
 """Index lookups of ids before a map is built."""
@@ -128,8 +132,12 @@ class IdMaps:
         order = np.argsort(found)
         made = IdMap(found[order], order.astype(np.int32))
         arrays = {"hashes": made.hashes, "offsets": made.offsets}
-        self._files.save(_group(pin.location), _key(part), {"format": FORMAT, "data": part.data}, arrays)
-        return made
+        entry = self._files.save(_group(pin.location), _key(part), {"format": FORMAT, "data": part.data}, arrays)
+        if part.rows >= HANDED_BACK_ROWS_MIN:
+            del found, order
+            hand_back()
+        # The mapped copy: its pages can be evicted, and are shared by processes.
+        return made if entry is None else self._stored(pin.location, part) or made
 
 
 def _group(location: str) -> str:

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import lru_cache
 
 from omnigraph.errors import ContentionError, CorruptionError, OmnigraphError, OutcomeUnknown, StorageError
 from omnigraph.manifest.layout import BRANCHES, REFS_PREFIX, branch_of_ref, ref_path
@@ -18,6 +19,9 @@ from omnigraph.storage.tables.store import Store
 
 LISTINGS_MAX = 100
 """Maximum listings when refs disappear between listing and reading; each time only new refs are read."""
+
+CHECKED_MAX = 256
+"""Refs kept by their bytes, some hundred bytes each."""
 
 _KEYS = ("name", "incarnation", "parent_commit", "actor", "created_at")
 
@@ -75,10 +79,13 @@ def read_ref(store: Store, name: str) -> Ref | None:
     """The ref of a name, or None if there is none."""
     path = ref_path(name)
     content = store.objects.read(path)
-    return None if content is None else _named(Ref.from_bytes(content, path), path)
+    return None if content is None else _checked(content, path)
 
 
-def _named(ref: Ref, path: str) -> Ref:
+@lru_cache(maxsize=CHECKED_MAX)
+def _checked(content: bytes, path: str) -> Ref:
+    """The ref in a file of this name. Every read of a branch asks for it, and the same bytes are the same ref."""
+    ref = Ref.from_bytes(content, path)
     if ref.name != branch_of_ref(path):
         raise damaged(path, f"it is the ref of branch {ref.name!r}")
     return ref

@@ -9,7 +9,7 @@ from omnigraph.exec.adjacency import adjacency
 from omnigraph.exec.budget import Budget
 from omnigraph.exec.topology.neighbours import Lists
 from omnigraph.exec.topology.renumber import NOTHING, Correspondence, Renumbering
-from omnigraph.exec.walk.levels import Levels, levels_from, reached_from
+from omnigraph.exec.walk.levels import Levels, count_reached_from, levels_from, reached_from
 from omnigraph.exec.walk.paths import Ways, _search, all_shortest_paths, path_between, shortest_paths
 from omnigraph.exec.walk.reach import Pairs, _Search
 from omnigraph.query.ir import HopRange
@@ -113,6 +113,8 @@ def test_a_search_from_one_node_reaches_what_a_search_from_many_reaches(seed: in
         _Search(lists, loops, np.array([start]), hops, from_target, Budget()).run(pairs)
         reached = reached_from(lists, loops, start, hops, from_target=from_target, budget=Budget())
         assert reached.tolist() == pairs.node.tolist()
+        counted = count_reached_from(lists, loops, start, hops, from_target=from_target, budget=Budget())
+        assert counted == len(reached)
 
 
 @pytest.mark.parametrize("seed", range(5))

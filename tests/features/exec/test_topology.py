@@ -14,6 +14,7 @@ import numpy as np
 import pytest
 
 from omnigraph.engine.graph import Graph, create, open_graph
+from omnigraph.exec import adjacency as lists_of
 from omnigraph.exec import tables
 from omnigraph.exec.graph_view import Derived, GraphView
 from omnigraph.exec.id_map import IdMaps
@@ -269,3 +270,23 @@ def test_lists_that_were_missed_repeatedly_are_made_in_the_background(world: Wor
         assert derived.topologies.find(pins(view(graph, derived.topologies), "Knows")) is not None
         answers.append(graph.query(text).to_pylist())
     assert all(answer == answers[0] for answer in answers)
+
+
+@pytest.mark.parametrize("bits", [4, 20, 30, 50])
+def test_packed_keys_sort_edges_as_separate_keys_do(bits: int) -> None:
+    rng = np.random.default_rng(bits)
+    for count in (1, 2, 300, 3_000):
+        # Few large numbers, so that the lists have an offset for every node and parallel edges.
+        sources = rng.integers(0, 50, count)
+        targets = rng.choice(rng.integers(0, 1 << bits, 20), count)
+        edges = rng.permutation(count)
+        packed = lists_of._packed(sources, targets)
+        assert (packed is None) == (bits == 50 and count >= 300)
+        made = lists_of.adjacency(sources, targets, edges, 50)
+        order = np.lexsort((np.arange(count), targets, sources))
+        assert made.neighbours.tolist() == targets[order].tolist()
+        assert np.diff(made.offsets).tolist() == np.bincount(sources, minlength=50).tolist()
+        held = sorted(zip(made.origins().tolist(), made.neighbours.tolist(), made.edges.tolist(), strict=True))
+        assert held == sorted(zip(sources.tolist(), targets.tolist(), edges.tolist(), strict=True))
+        if packed is not None:
+            assert packed[1].tolist() == order.tolist()

@@ -50,6 +50,20 @@ _CHECKS: Final[Mapping[str, tuple[str, Callable[[object], bool]]]] = {
 """The words of annotations: how a message says them, and the values that fit."""
 
 
+_USUAL: Final[Mapping[str, tuple[type, ...]]] = {
+    "None": (type(None),),
+    "str": (str,),
+    "bool": (bool, int),
+    "int": (int,),
+    "float": (float, int),
+    "Mapping": (dict,),
+    "Sequence": (list, tuple),
+    "list": (list, tuple),
+    "Caller": (type(None), str),
+}
+"""Types whose values fit without a check: those that most calls pass. The checks of ABCs take as long as a look-up."""
+
+
 def checked(function: Callable[P, R], shown: str | None = None) -> Callable[P, R]:
     """Check the arguments of a public function before it runs. ``shown`` is the name that callers write."""
     arguments = Arguments(function, shown or f"omnigraph.{function.__name__.removesuffix('_graph')}")
@@ -109,7 +123,7 @@ class Arguments:
         given = self._by_name(args, kwargs)
         for name, value in given.items():
             wanted = self._wanted.get(name)
-            if wanted is None:
+            if wanted is None or (type(value) in wanted[2] and name != self._several):
                 continue
             for each in value if name == self._several else (value,):
                 for fits in wanted[1]:
@@ -154,14 +168,19 @@ class Arguments:
         return f"help({self._name}) describes the arguments"
 
 
-def _wanted(parameter: inspect.Parameter) -> tuple[str, list[Callable[[object], bool]]] | None:
-    """The words and checks of a parameter; None if its annotation has a word that is not known here."""
+Wanted = tuple[str, list[Callable[[object], bool]], frozenset[type]]
+"""The words of a parameter, its checks, and the types that pass them."""
+
+
+def _wanted(parameter: inspect.Parameter) -> Wanted | None:
+    """The rule of a parameter; None if its annotation has a word that is not known here."""
     if parameter.kind is parameter.VAR_KEYWORD or not isinstance(parameter.annotation, str):
         return None
     heads = [_head(part) for part in _alternatives(parameter.annotation)]
     if not all(head in _CHECKS for head in heads):
         return None
-    return " or ".join(_CHECKS[head][0] for head in heads), [_CHECKS[head][1] for head in heads]
+    usual = frozenset(type_ for head in heads for type_ in _USUAL.get(head, ()))
+    return " or ".join(_CHECKS[head][0] for head in heads), [_CHECKS[head][1] for head in heads], usual
 
 
 def _alternatives(annotation: str) -> list[str]:

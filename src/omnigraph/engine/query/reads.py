@@ -104,9 +104,10 @@ class Reads:
         if rows is None or limits.memory_limit is None:
             return rows
         # The general operators know what may be held, and raise.
-        return rows if _size(rows) <= limits.memory_limit else None
+        return rows if _size(compiled, rows) <= limits.memory_limit else None
 
 
-def _size(rows: Sequence[tuple[Any, ...]]) -> int:
+def _size(compiled: CompiledQuery, rows: Sequence[tuple[Any, ...]]) -> int:
     """An estimate of the bytes of some rows, as columns of Arrow would hold them."""
-    return sum(8 + (len(value) if isinstance(value, str | list) else 0) for row in rows for value in row)
+    lengths = sum([len(row[place] or ()) for place in compiled.sized for row in rows])
+    return 8 * len(compiled.schema) * len(rows) + lengths

@@ -16,6 +16,10 @@ Find = Callable[[str], int]
 
 def id_finder(table: TableView) -> Find | None:
     """A function from ids to rows; None if the ids of a fragment are not in memory."""
+    return table.columns.reader(table.pin, "rows by id", lambda: _made(table))
+
+
+def _made(table: TableView) -> Find | None:
     small: list[tuple[int, Mapping[str, int]]] = []
     large: list[Find] = []
     for part in table.layout.parts:

@@ -32,6 +32,12 @@ class NotInMemory(GivenUp):
 
 def column_cells(table: TableView, name: str) -> Cell:
     """The values of a column by row number. Reading one of a fragment that is not in memory raises NotInMemory."""
+    cell = table.columns.reader(table.pin, f"values of {name}", lambda: _made(table, name))
+    assert cell is not None
+    return cell
+
+
+def _made(table: TableView, name: str) -> Cell:
     parts = table.layout.parts
     starts, readers = [part.start for part in parts], [_part_cells(table, part, name) for part in parts]
     if len(readers) == 1 and readers[0] is not None:

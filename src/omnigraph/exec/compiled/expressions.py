@@ -7,7 +7,8 @@ what the general operators define (``exec.numbers``).
 from __future__ import annotations
 
 import operator as python
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
+from operator import itemgetter
 from typing import Any, Final
 
 from omnigraph.core.operators import BinaryOperator
@@ -70,6 +71,43 @@ def compile_expression(expression: ir.Expr, scope: Scope) -> Maker[Read]:
             return _logic([compile_expression(part, scope) for part in operands], decisive=operator is Op.OR)
         case _:
             raise NotCompiled(type(expression).__name__)
+
+
+ReadColumn = Callable[[list[Row]], Iterable[Any]]
+"""The values of an expression for some rows."""
+
+
+def compile_column(expression: ir.Expr, scope: Scope) -> Maker[ReadColumn]:
+    """The same for a list of rows: values of a column are read without a closure per row."""
+    match expression:
+        case ir.Property(variable=variable, name=name) if has_cells(expression.type):
+            found = _column(variable, name, scope)
+        case ir.EntityId(variable=variable):
+            found = _column(variable, "id", scope)
+        case _:
+            found = None
+    return _row_by_row(compile_expression(expression, scope)) if found is None else found
+
+
+def _column(variable: str, name: str, scope: Scope) -> Maker[ReadColumn] | None:
+    found = scope.variable(variable)
+    if found.is_optional:
+        return None
+    at_slot, place = itemgetter(found.slot), scope.needs.cell(found.table_key, name)
+
+    def make(bound: Bound) -> ReadColumn:
+        cell = bound.cells[place]
+        return lambda rows: map(cell, map(at_slot, rows))
+
+    return make
+
+
+def _row_by_row(make_read: Maker[Read]) -> Maker[ReadColumn]:
+    def make(bound: Bound) -> ReadColumn:
+        read = make_read(bound)
+        return lambda rows: map(read, rows)
+
+    return make
 
 
 def _parameter(place: int) -> Maker[Read]:

@@ -54,6 +54,8 @@ class CompiledQuery:
     tables: tuple[str, ...]
     """The keys of all tables that a program depends on."""
     make: Maker[Program] = field(repr=False)
+    sized: tuple[int, ...] = ()
+    """The places of the columns whose values differ in size."""
 
     def call(self, values: Mapping[str, ir.Constant], now_ms: int, budget: Budget) -> Call:
         """The call with bound parameters."""
@@ -72,7 +74,8 @@ def compile_query(query: QueryIR, catalog: Catalog) -> CompiledQuery | None:
     except NotCompiled:
         return None
     schema = pa.schema([pa.field(item.name, result_type(item.expression.type)) for item in query.columns])
-    return CompiledQuery(names, schema, scope.needs, _tables(scope.needs, catalog), make)
+    sized = tuple(place for place, type_ in enumerate(schema.types) if not pa.types.is_primitive(type_))
+    return CompiledQuery(names, schema, scope.needs, _tables(scope.needs, catalog), make, sized)
 
 
 def _tables(needs: Needs, catalog: Catalog) -> tuple[str, ...]:

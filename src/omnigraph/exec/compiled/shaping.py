@@ -9,7 +9,7 @@ from typing import Any, Final
 
 from omnigraph.core.operators import AggregateFunction
 from omnigraph.core.scalars import Scalar
-from omnigraph.exec.compiled.expressions import Read, compile_expression
+from omnigraph.exec.compiled.expressions import Read, compile_column, compile_expression
 from omnigraph.exec.compiled.recipe import Bound, Call, Maker, NotCompiled, Row, Scope
 from omnigraph.exec.compiled.steps import RowCompiler, in_order, in_sort_order, sliced
 from omnigraph.exec.compiled.walking import count_reached
@@ -60,14 +60,16 @@ def _output(expression: ir.Expr) -> Callable[[Values], Any]:
 
 def _projected(operator: Project, compiler: RowCompiler, scope: Scope) -> Maker[Program]:
     makers, scope = compiler.compile(operator.input, scope)
-    columns = [compile_expression(column.expression, scope) for column in operator.columns]
+    columns = [compile_column(column.expression, scope) for column in operator.columns]
 
     def make(bound: Bound) -> Program:
         run, reads = in_order(makers, bound), [column(bound) for column in columns]
-        if len(reads) == 1:
-            [read] = reads
-            return lambda call: [(read(row),) for row in run([(call,)])]
-        return lambda call: [tuple([read(row) for read in reads]) for row in run([(call,)])]
+
+        def program(call: Call) -> list[Values]:
+            rows = run([(call,)])
+            return list(zip(*[read(rows) for read in reads], strict=True))
+
+        return program
 
     return make
 

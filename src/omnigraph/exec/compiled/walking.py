@@ -3,19 +3,33 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from typing import Protocol, TypeVar
 
 import numpy as np
 
 from omnigraph.exec.adjacency import Rows, contains
+from omnigraph.exec.budget import Budget
 from omnigraph.exec.cells.values import GivenUp
 from omnigraph.exec.compiled.recipe import Bound, Maker, Row
-from omnigraph.exec.compiled.stepping import step_edges, step_ends, translation
-from omnigraph.exec.walk.levels import reached_from
+from omnigraph.exec.compiled.stepping import Ends, step_edges, step_ends, translation
+from omnigraph.exec.topology.walkable import Steps
+from omnigraph.exec.walk.levels import count_reached_from, reached_from
 from omnigraph.exec.walk.paths import Ways, looped_path, path_between, path_length
 from omnigraph.query.ir import ONE_HOP, Expand, HopRange
 
 ROWS_MAX = 1024
 """Rows of an intermediate result. Beyond some hundreds, columns of Arrow are faster than rows of Python."""
+
+T_co = TypeVar("T_co", covariant=True)
+
+
+class Search(Protocol[T_co]):
+    """A search from one node."""
+
+    def __call__(
+        self, lists: Steps, loops: Rows, start: int, hops: HopRange, *, from_target: bool, budget: Budget
+    ) -> T_co: ...
+
 
 Step = Callable[[list[Row]], list[Row]]
 
@@ -31,8 +45,7 @@ def hop(way: int, near: int, *, keep_edges: bool) -> Maker[Step]:
         if keep_edges:
             edges = step_edges(lists, ROWS_MAX)
             return _extended(near, lambda row: edges(row[near]))
-        ends = step_ends(lists, ROWS_MAX)
-        return _extended(near, lambda row: [(end,) for end in ends(row[near])])
+        return _extended_by_ends(near, step_ends(lists, ROWS_MAX))
 
     return make
 
@@ -59,8 +72,8 @@ def count_reached(operator: Expand, way: int, near: int) -> Maker[Callable[[list
     """The number of rows of ``reaching``, without making them."""
 
     def make(bound: Bound) -> Callable[[list[Row]], int]:
-        reach = _reach(bound, way, near, operator.hops, from_target=operator.from_target)
-        return lambda rows: sum(len(reach(row)) for row in rows if row[near] >= 0)
+        count = _from_row(bound, way, near, operator.hops, count_reached_from, from_target=operator.from_target)
+        return lambda rows: sum([count(row) for row in rows if row[near] >= 0])
 
     return make
 
@@ -78,15 +91,38 @@ def _extended(near: int, added: Callable[[Row], Sequence[tuple[object, ...]]]) -
     return step
 
 
+def _extended_by_ends(near: int, ends: Ends) -> Step:
+    """The same for one item per row, which most steps of most queries are."""
+
+    def step(rows: list[Row]) -> list[Row]:
+        found: list[Row] = []
+        for row in rows:
+            start = row[near]
+            if start >= 0:
+                found += [(*row, end) for end in ends(start)]
+                if len(found) > ROWS_MAX:
+                    raise GivenUp
+        return found
+
+    return step
+
+
 def _reach(bound: Bound, way: int, near: int, hops: HopRange, *, from_target: bool) -> Reach:
+    return _from_row(bound, way, near, hops, reached_from, from_target=from_target)
+
+
+def _from_row(
+    bound: Bound, way: int, near: int, hops: HopRange, search: Search[T_co], *, from_target: bool
+) -> Callable[[Row], T_co]:
+    """A search from the node of a row."""
     walk = bound.walks[way]
     lists, loops, to_number = walk.lists, walk.topology.loops, translation(walk.lists.near.to_number)
 
-    def reach(row: Row) -> Rows:
+    def run(row: Row) -> T_co:
         start = row[near] if to_number is None else to_number(row[near])
-        return reached_from(lists, loops, start, hops, from_target=from_target, budget=row[0].budget)
+        return search(lists, loops, start, hops, from_target=from_target, budget=row[0].budget)
 
-    return reach
+    return run
 
 
 def closing(way: int, ends: tuple[int, int], hops: HopRange, *, keep_edges: bool) -> Maker[Step]:

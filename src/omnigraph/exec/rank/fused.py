@@ -125,10 +125,13 @@ def fused_best(
         if arm is None:
             return frame
         arms.append(arm)
-    rows = _best(arms, k, first, wanted, table)
+    rows, bounds = _best(arms, k, first, wanted, table)
     scores = np.zeros(len(rows))
-    for arm in arms:
-        scores += 1.0 / (k + arm.ranks(rows, table))
+    for arm, (least, largest) in zip(arms, bounds, strict=True):
+        ranks, is_open = least.copy(), least != largest
+        if is_open.any():
+            ranks[is_open] = arm.ranks(rows[is_open], table)
+        scores += 1.0 / (k + ranks)
     places = rows if alive is None else np.searchsorted(nodes, rows)
     return frame.take(places).with_column(score, pa.array(scores))
 
@@ -154,12 +157,13 @@ def _text_arm(ranking: ir.Bm25, table: TableView, alive: Mask | None, searcher: 
     return Arm.of(values, 0, lambda near: values[near])
 
 
-def _best(arms: list[Arm], k: int, first: int, wanted: int, table: TableView) -> Rows:
-    """The rows that may be among the best, ascending."""
+def _best(
+    arms: list[Arm], k: int, first: int, wanted: int, table: TableView
+) -> tuple[Rows, list[tuple[Doubles, Doubles]]]:
+    """The rows that may be among the best, ascending, and their least and largest possible rank in every arm."""
     firsts = [arm.first(first) for arm in arms]
     rows = sorted_set(np.concatenate(firsts))
-    if len(rows) <= wanted:
-        return rows
+    bounds = list[tuple[Doubles, Doubles]]()
     least, most = np.zeros(len(rows)), np.zeros(len(rows))
     for arm, own in zip(arms, firsts, strict=True):
         best, worst = arm.bounds(rows)
@@ -167,8 +171,12 @@ def _best(arms: list[Arm], k: int, first: int, wanted: int, table: TableView) ->
             # Many short texts have the same score; measuring them costs nothing.
             places = np.searchsorted(rows, own)
             best[places] = worst[places] = arm.ranks(own, table)
+        bounds.append((best, worst))
         # Divisions and sums round alike for every row, so the exact score is between the two.
         least += 1.0 / (k + worst)
         most += 1.0 / (k + best)
+    if len(rows) <= wanted:
+        return rows, bounds
     enough = np.partition(least, len(least) - wanted)[len(least) - wanted]
-    return rows[np.flatnonzero(most >= enough)]
+    kept = np.flatnonzero(most >= enough)
+    return rows[kept], [(best[kept], worst[kept]) for best, worst in bounds]

@@ -28,6 +28,7 @@ import pyarrow as pa
 from omnigraph.core.lru import Lru
 from omnigraph.errors import OmnigraphError
 from omnigraph.exec.adjacency import Adjacency, Rows, adjacency
+from omnigraph.exec.budget import hand_back
 from omnigraph.exec.tables import TableView
 from omnigraph.exec.topology.base import Base, Recorded, arrays, base_key, description, narrow, read_base
 from omnigraph.exec.topology.ends import OTHER, EdgeEnds
@@ -166,8 +167,13 @@ class Topologies:
         if len(base.lists("out").edges) < self._persisted_edges_min:
             return base
         entry = self._files.save(_group(pins), base.key, description(base), arrays(base))
+        if entry is None:
+            return base
         # Use the mapped copy, not the arrays in memory: mapped pages can be evicted and are shared by processes.
-        return base if entry is None else read_base(entry) or base
+        mapped = read_base(entry) or base
+        del base
+        hand_back()
+        return mapped
 
 
 def _group(pins: Pins) -> str:
@@ -264,8 +270,8 @@ def build(pins: Pins) -> Base:
     with ThreadPoolExecutor(2) as pool:
         ends = pool.map(_encoded, (edge, edge), ("src", "dst"), (source, target), (rows, rows))
         starts, stops = ends
-    # Arrow's pool would keep the memory of millions of ids although they are not needed again.
-    pa.default_memory_pool().release_unused()
+    # The memory of millions of ids is not needed again, and sorting comes next.
+    hand_back()
     known = (starts >= 0) & (stops >= 0)
     lists = adjacency(starts[known], stops[known], rows[known], source.size)
     return _base(pins, lists, has_dangling=not known.all())

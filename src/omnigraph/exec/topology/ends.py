@@ -13,9 +13,10 @@ import pyarrow as pa
 
 from omnigraph.core.lru import Lru, held_bytes
 from omnigraph.exec.adjacency import Mask, Rows, contains
-from omnigraph.exec.cells.ids import id_finder
+from omnigraph.exec.cells.ids import Find, id_finder
 from omnigraph.exec.tables import TableView
 from omnigraph.exec.topology.pins import Pins
+from omnigraph.storage.tables.columns_by_fragment import recent_rows
 from omnigraph.storage.tables.row_layout import Fragment, Layout
 
 CACHED_BYTES_MAX = 64 * 1024 * 1024
@@ -81,6 +82,9 @@ class EdgeEnds:
     def of(self, pins: Pins, rows: Rows) -> Ends:
         """The ends of some live rows of the edge table, which are ascending."""
         layout = pins.edge.layout
+        if len(rows) and rows[0] >= layout.parts[-1].start:
+            # Right after a commit these are the edges of its fragment, which is the last one.
+            return self._of_part(pins, layout.parts[-1], rows)
         owners = np.searchsorted(layout.starts, rows, side="right") - 1
         touched, firsts = np.unique(owners, return_index=True)
         bounds = [*firsts.tolist(), len(rows)]
@@ -102,6 +106,10 @@ class EdgeEnds:
         places, key = rows - part.start, (part.data, pins.tags)
         source, target = pins.source.layout, pins.target.layout
         kept = self._kept.get(key)
+        if kept is None and len(rows) == part.rows:
+            ends = _looked_up(pins, part, rows)
+            self._kept.put(key, _Kept(ends, source, target))
+            return ends
         if kept is None or not (_grew_from(source, kept.source) and _grew_from(target, kept.target)):
             kept = _Kept(Ends.unknown(part.rows), source, target)
         ends = kept.ends.at(places)
@@ -129,6 +137,12 @@ def _is_stale(ends: Rows, layout: Layout) -> Mask:
 
 def _looked_up(pins: Pins, part: Fragment, rows: Rows) -> Ends:
     source, target = pins.source, pins.target
+    if len(rows) == part.rows <= FOUND_ONE_BY_ONE and not pins.type_columns:
+        written = recent_rows(pins.edge.store, pins.edge.pin, part)
+        from_source, from_target = id_finder(source), id_finder(target)
+        if written is not None and from_source is not None and from_target is not None:
+            # The edges of the last commit: nothing is read, and no column of a single value comes into the cache.
+            return Ends(_found(from_source, written.column("src")), _found(from_target, written.column("dst")))
     texts = {name: _values(pins.edge, part, name, rows) for name in ("src", "dst", *pins.type_columns)}
     if not pins.type_columns:
         return Ends(_rows_of(source, texts["src"]), _rows_of(target, texts["dst"]))
@@ -148,4 +162,8 @@ def _values(edge: TableView, part: Fragment, name: str, rows: Rows) -> pa.Array:
 
 def _rows_of(nodes: TableView, ids: pa.Array) -> Rows:
     find = id_finder(nodes) if len(ids) <= FOUND_ONE_BY_ONE else None
-    return nodes.rows_of(ids) if find is None else np.array([find(id_) for id_ in ids.to_pylist()], np.int64)
+    return nodes.rows_of(ids) if find is None else _found(find, ids)
+
+
+def _found(find: Find, ids: pa.Array | pa.ChunkedArray) -> Rows:
+    return np.array([find(id_) for id_ in ids.to_pylist()], np.int64)

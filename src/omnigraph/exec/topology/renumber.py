@@ -23,7 +23,7 @@ Had row 3 a new id, old number 1 would be *gone* (-1), and row 3 would get the f
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 import numpy as np
 import pyarrow.compute as pc
@@ -66,7 +66,8 @@ class Renumbering:
 
     def followed_by(self, keys: Rows, values: Rows) -> Renumbering:
         """The same with exceptions above all others."""
-        return replace(self, keys=np.concatenate((self.keys, keys)), values=np.concatenate((self.values, values)))
+        values = np.concatenate((self.values, values))
+        return Renumbering(self.starts, self.shifts, np.concatenate((self.keys, keys)), values)
 
 
 @dataclass(frozen=True)
@@ -136,15 +137,17 @@ def extended(before: Correspondence, former: Layout, layout: Layout, *, has_ids:
     if layout.parts[: len(former.parts)] != former.parts or (has_ids and len(before.gone)):
         return None
     fresh = np.arange(former.size, layout.size)
-    fresh = fresh[~contains(layout.dead, fresh)]
+    if len(layout.dead):
+        fresh = fresh[~contains(layout.dead, fresh)]
     numbers = np.arange(before.size, before.size + len(fresh))
-    return replace(
-        before,
-        size=before.size + len(fresh),
-        rows=layout.size,
-        to_row=before.to_row.followed_by(numbers, fresh),
-        to_number=before.to_number.followed_by(fresh, numbers),
-        fresh=np.concatenate((before.fresh, fresh)),
+    return Correspondence(
+        before.size + len(fresh),
+        layout.size,
+        before.to_row.followed_by(numbers, fresh),
+        before.to_number.followed_by(fresh, numbers),
+        before.lost,
+        np.concatenate((before.fresh, fresh)),
+        before.gone,
     )
 
 

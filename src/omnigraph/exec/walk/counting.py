@@ -116,12 +116,8 @@ def forget_walk(
     if first is None:
         return None
     is_dense = frame.length * graph.store.tuning.counted_share > first.lists.near.size
-    ways = np.zeros(frame.length, np.int64)
-    # A null binding (-1) has no walks; as an index it would silently read the last row.
-    bound = np.flatnonzero(near >= 0)
     if len(steps) == 1 and not first.is_filtered:
-        ways[bound] = first.degrees(first.lists.near.to_number(near[bound]))
-        return _multiplied(frame, ways, demand)
+        return _multiplied(frame, _degrees(first, near), demand)
     if not is_dense:
         return None
     if _is_from_all(steps, frame, demand):
@@ -129,8 +125,21 @@ def forget_walk(
     onwards = _onwards(steps, demand, graph, evaluator)
     if onwards is None:
         return None
+    ways = np.zeros(frame.length, np.int64)
+    # A null binding (-1) has no walks; as an index it would silently read the last row.
+    bound = np.flatnonzero(near >= 0)
     ways[bound] = onwards[near[bound]]
     return _multiplied(frame, ways, demand)
+
+
+def _degrees(way: Way, near: Rows) -> Rows:
+    """The number of steps from every row; a null binding (-1) has none."""
+    if not len(near) or near.min() >= 0:
+        return way.degrees(way.lists.near.to_number(near))
+    degrees = np.zeros(len(near), np.int64)
+    bound = np.flatnonzero(near >= 0)
+    degrees[bound] = way.degrees(way.lists.near.to_number(near[bound]))
+    return degrees
 
 
 def _onwards(steps: tuple[Expand, ...], demand: Demand, graph: GraphView, evaluator: Evaluator) -> Rows | None:

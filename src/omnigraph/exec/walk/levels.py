@@ -87,15 +87,31 @@ def reached_from(lists: Steps, loops: Rows, start: int, hops: HopRange, *, from_
     A node with a self-loop that is one hop short of the lower bound counts too; walking backwards, the start is the end
     that has the loop.
     """
+    found = _levels_within(lists, loops, start, hops, from_target=from_target, budget=budget)
+    return np.sort(np.concatenate(found)) if found else np.zeros(0, np.int64)
+
+
+def count_reached_from(
+    lists: Steps, loops: Rows, start: int, hops: HopRange, *, from_target: bool, budget: Budget
+) -> int:
+    """The number of the same nodes."""
+    return sum(map(len, _levels_within(lists, loops, start, hops, from_target=from_target, budget=budget)))
+
+
+def _levels_within(
+    lists: Steps, loops: Rows, start: int, hops: HopRange, *, from_target: bool, budget: Budget
+) -> list[Rows]:
+    """The same nodes by their distance; no node is at two distances."""
     if hops.high < hops.low:
-        return np.zeros(0, np.int64)
+        return []
+    is_limited = budget.bytes_max is not None
     with levels_from(lists, start) as search:
         while len(search.levels) <= hops.high and len(search.last):
-            budget.check(min(int(lists.degrees(search.last).sum()), lists.numbers), 4)
+            budget.check(min(int(lists.degrees(search.last).sum()), lists.numbers) if is_limited else 0, 4)
             search.grow()
         found = search.levels[hops.low :]
         if len(loops) and len(search.levels) >= hops.low:
             short = search.levels[hops.low - 1]
             ends = np.full(len(short), start) if from_target else short
             found = [short[contains(loops, ends)], *found]
-    return np.sort(np.concatenate(found)) if found else np.zeros(0, np.int64)
+    return found

@@ -156,7 +156,7 @@ def python_rows(data: pa.RecordBatch | pa.Table) -> list[dict[str, Any]]:
 def stored_rows(schema: pa.Schema, rows: Sequence[tuple[Any, ...]]) -> list[dict[str, Any]]:
     """The same for rows of values in their stored forms: days for dates, milliseconds for times."""
     names = schema.names
-    places = [place for place, field in enumerate(schema) if field.type not in _SAME]
+    places = [place for place, type_ in enumerate(schema.types) if type_ not in _SAME]
     if not places:
         return [dict(zip(names, row, strict=True)) for row in rows]
     columns: list[Any] = list(zip(*rows, strict=True)) if rows else [()] * len(names)

@@ -25,6 +25,7 @@ from omnigraph.storage.outbox.outbox import SMALL_ROWS_BYTES_MAX
 from omnigraph.storage.publish.first_version import commit_first
 from omnigraph.storage.publish.newest import newest_version
 from omnigraph.storage.tables.blob_files import INLINE_BYTES_MAX, has_blobs
+from omnigraph.storage.tables.columns_by_fragment import extend_layout
 from omnigraph.storage.tables.key_cache import file_name, fragment_key
 from omnigraph.storage.tables.row_addresses import FragmentRows, by_fragment
 from omnigraph.storage.tables.store import Store
@@ -217,6 +218,8 @@ def stage_shortened(
     parts = [*(record.path for part in added for record in part.files), *deletions]
     dataset = _commit(store, location, base, operation, parts, settles_later=settles_later)
     _remember_ids(store, dataset, location, added)
+    if isinstance(operation, LanceOperation.Append):
+        extend_layout(store, location, base, dataset, len(fragments))
     return _staged(store, dataset, location, added, deletions)
 
 

@@ -177,8 +177,8 @@ class LanceTable:
 
     def column(self, parts: Sequence[Fragment], name: str) -> pa.Array:
         """Recently written values come from the cache."""
-        dataset = self._dataset
-        numbers = column_numbers(dataset)
+        layout = self.store.layouts.get((self.pin.location, self.pin.lance_version))
+        numbers = column_numbers(self._dataset) if layout is None else layout.numbers
         remembered = [_remembered(self.store, part, numbers, name) for part in parts]
         if all(piece is not None for piece in remembered):
             return pa.concat_arrays(remembered)

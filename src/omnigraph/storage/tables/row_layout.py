@@ -19,7 +19,7 @@ address  number  live position
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
@@ -74,11 +74,30 @@ class Layout:
         known, starts = self._by_fragment
         return starts[np.searchsorted(known, fragments)] + offsets
 
+    def followed_by(self, added: Sequence[Fragment]) -> Layout:
+        """The layout with fragments at the end. Its digest continues that of this one."""
+        made = Layout((*self.parts, *added), self.dead, self.fields)
+        hashed = self._hashed.copy()
+        if self.parts:
+            hashed.update(b"\n")
+        hashed.update(_files(added))
+        # Cached properties live in the dictionary of the instance, which a frozen dataclass leaves open.
+        made.__dict__.update(_hashed=hashed, numbers=self.numbers)
+        return made
+
     @cached_property
     def digest(self) -> str:
         """A digest that identifies exactly these rows: of their data files and deletion files."""
-        files = "\n".join(f"{part.data} {part.deletions}" for part in self.parts)
-        return hashlib.sha256(files.encode()).hexdigest()
+        return self._hashed.hexdigest()
+
+    @cached_property
+    def _hashed(self) -> hashlib._Hash:
+        return hashlib.sha256(_files(self.parts))
+
+    @cached_property
+    def numbers(self) -> frozenset[tuple[str, int]]:
+        """The columns of the version, as ``column_numbers`` reads them from a dataset."""
+        return frozenset(self.fields.items())
 
     @cached_property
     def starts(self) -> Rows:
@@ -91,3 +110,7 @@ class Layout:
         known = np.array([part.fragment for part in self.parts], np.int64)
         order = np.argsort(known)
         return known[order], self.starts[order]
+
+
+def _files(parts: Sequence[Fragment]) -> bytes:
+    return "\n".join([f"{part.data} {part.deletions}" for part in parts]).encode()
