@@ -570,7 +570,7 @@ class Writer:
         first.is_varying = True
         if rng.random() < 0.5:
             edge, other = self.fresh(nowhere, is_node=False), self.fresh(nowhere)
-            other.is_varying = True
+            edge.is_varying = other.is_varying = True
             ends = [first.name, other.name] if rng.random() < 0.5 else [other.name, first.name]
             clauses.append(f"${ends[0]} <${edge.name}> ${ends[1]}")
         elif rng.random() < 0.5 and fitting and first.type is self.schema.interface:
