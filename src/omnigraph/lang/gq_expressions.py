@@ -295,6 +295,8 @@ def _exists(cursor: Cursor) -> Exists:
 def _expression_hint(cursor: Cursor) -> str | None:
     if cursor.at("*"):
         return "name what you want: a variable `$p` or its properties `$p.name`"
+    if cursor.at("{") and cursor.peek(-1).text == ":":
+        return 'an object is a text, `json("{\\"a\\": 1}")`, or is set by member: `details.a: 1`'
     if cursor.at("->"):
         return "a traversal is written `$a edge $b`"
     if cursor.token.kind is Kind.TYPE_NAME:

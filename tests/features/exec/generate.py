@@ -493,11 +493,23 @@ class Writer:
                 self.scope.remove(other)
         for _ in range(rng.choice([0, 0, 1])):
             clauses.append(self.filter())
+        clauses += self.compared_nodes()
         if rng.random() < 0.3 and left[0].type.name in edge.types_at(0):
             kind = rng.choice(sorted(edge.types_at(1)))
             typed = f"$far: {kind} " if any(pair == (left[0].type.name, kind) for pair in edge.pairs) else ""
             clauses.append(f"not {{ {typed}${left[0].name} {edge.name.lower()} $far }}")
         return "\n    ".join(clauses)
+
+    def compared_nodes(self) -> list[str]:
+        """Sometimes a comparison of two nodes, one of several types."""
+        nodes = [variable for variable in self.scope if variable.is_node]
+        varying = [variable for variable in nodes if variable.is_varying]
+        if len(nodes) < 2 or not varying or self.rng.random() < 0.7:
+            return []
+        left = self.rng.choice(varying)
+        right = self.rng.choice([variable for variable in nodes if variable is not left])
+        sides = [left.name, right.name] if self.rng.random() < 0.5 else [right.name, left.name]
+        return [f"{self.rng.choice(['', 'not '])}${sides[0]} {self.rng.choice(['=', '!='])} ${sides[1]}"]
 
     def end_of(self, edge: Type, side: int) -> tuple[Variable, str]:
         """A variable for an end, and its binding if it has one."""
@@ -558,7 +570,7 @@ class Writer:
         first.is_varying = True
         if rng.random() < 0.5:
             edge, other = self.fresh(nowhere, is_node=False), self.fresh(nowhere)
-            other.is_varying = True
+            edge.is_varying = other.is_varying = True
             ends = [first.name, other.name] if rng.random() < 0.5 else [other.name, first.name]
             clauses.append(f"${ends[0]} <${edge.name}> ${ends[1]}")
         elif rng.random() < 0.5 and fitting and first.type is self.schema.interface:
@@ -567,6 +579,12 @@ class Writer:
             clauses.append(f"${first.name} {self.walk(edge_type)} ${end.name}")
         for _ in range(rng.choice([0, 0, 1])):
             clauses.append(self.filter())
+        clauses += self.compared_nodes()
+        if rng.random() < 0.2 and implementers:
+            narrow = self.schema.nodes[rng.choice(implementers)]
+            name, prop = rng.choice(narrow.every).name, rng.choice(["is null", "is not null"])
+            word, step = rng.choice(["exists", "not", "not exists"]), rng.choice(["", f" ${first.name} <$near> $other"])
+            clauses.append(f"{word} {{ ${first.name}: {narrow.name} ${first.name}.{name} {prop}{step} }}")
         if rng.random() < 0.3:
             shape = rng.random()
             if shape < 0.5:

@@ -553,6 +553,10 @@ class Naive(Values):
             entity = None if binding.variable.is_anonymous else row[binding.variable.name]
             if entity is None and not binding.variable.is_anonymous:
                 return False
+            # A binding of a variable from outside narrows it to a type.
+            narrowed = binding.type_name.text in self.catalog.nodes
+            if entity is not None and narrowed and entity.type != binding.type_name.text:
+                return False
             for match in binding.matches:
                 held = self.data.nodes[entity.type][entity.id][match.property.text]
                 wanted = self.value(match.value, row)

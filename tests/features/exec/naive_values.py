@@ -443,6 +443,9 @@ class Values:
     def _binary(self, node: ast.Binary, row: Row) -> Any:
         if node.operator in ARITHMETIC and self._is_shift(node, row):
             return self._shifted(node, row)
+        nodes = [_node(side, row) for side in (node.left, node.right)]
+        if node.operator in (Op.EQ, Op.NE) and all(isinstance(bound, Node) for bound in nodes):
+            return (nodes[0] == nodes[1]) is (node.operator is Op.EQ)
         left, right = self.value(node.left, row), self.value(node.right, row)
         if node.operator in (Op.AND, Op.OR):
             decisive = node.operator is Op.OR
@@ -529,3 +532,8 @@ def _is_duration(node: ast.Expr) -> bool:
 
 def _is_null(node: ast.Expr) -> bool:
     return isinstance(node, ast.Literal) and node.kind is ast.LiteralKind.NULL
+
+
+def _node(node: ast.Expr, row: Row) -> Any:
+    """The node of a variable alone, which is more than its id: nodes of two types may share one."""
+    return row.get(node.name) if isinstance(node, ast.Variable) else None

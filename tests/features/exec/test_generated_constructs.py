@@ -20,6 +20,8 @@ READS = {
     "any edge": r"<\$\w+>",
     "interface": r": Shared\b",
     "several ends": r"\bw\d\b",
+    "comparison of nodes": r"\n\s+(not )?\$\w+ !?= \$\w+\n",
+    "narrowed in a block": r"(exists|not) \{ \$\w+: \w+ \$\w+\.\w+ is ",
     "shortest": r": shortest ",
     "all shortest": r": all shortest ",
     "walk": r"\{\d,\d\}",

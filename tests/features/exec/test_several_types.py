@@ -191,6 +191,9 @@ def test_a_binding_in_a_block_narrows_an_interface_there(graph: Graph) -> None:
         ("$m: Message $x $x != $m", 24),
         ("$c: Comment maybe { $m: Message $c replies $m } $n: Message $m != $n", 3),
         ("$c: Comment maybe { $m: Message $c replies $m } $n: Message ($m = $n) is null", 4),
+        ("$c: Comment maybe { $c replies $m } $n: Message $m != $n", 3),
+        ("$m: Message maybe { $m tagged $t } $x $t = $x", 1),
+        ("$m: Message maybe { $m tagged $t maybe { $p wrote $m } } $x $p != $x", 6),
     ],
 )
 def test_nodes_of_several_types_are_compared_by_type_and_id(graph: Graph, clauses: str, number: int) -> None:

@@ -602,6 +602,7 @@ BROKEN = [
     # mutations
     _statement("insert ¦person { a: 1 }", "expected the type to insert, found `person`", "upper-case"),
     _statement("insert P ¦(a) values (1)", "expected `{` to open the assignments, found `(`"),
+    _statement("insert P { a: ¦{ b: 1 } }", "expected an expression, found `{`", "`details.a: 1`"),
     _statement("insert P { a ¦= 1 }", "expected `:` between a property and its value", "assigned with a colon"),
     _statement("insert P { a: 1,¦, b: 2 }", "expected a property, found `,`"),
     Broken("query q() { insert P { a: 1¦", "expected `}` after the assignments, found the end of the text"),

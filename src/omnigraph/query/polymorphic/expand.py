@@ -52,16 +52,6 @@ class Pattern:
         """The types of all variables, as far as bindings and edges tell them."""
         return self.typing.known
 
-    def with_optional_types(self) -> Pattern:
-        """The pattern, whose filters know the types of the variables of ``maybe`` blocks."""
-        clauses = tuple(
-            replace(clause, predicate=all_compared(clause.predicate, self.typing))
-            if isinstance(clause, ast.Filter)
-            else clause
-            for clause in self.clauses
-        )
-        return replace(self, clauses=clauses)
-
 
 def is_polymorphic(context: Context, clauses: tuple[ast.Clause, ...], expressions: Iterable[ast.Expr] = ()) -> bool:
     """True if a clause or an ``exists`` block stands for several types, or an entity of the former stage has several.
@@ -287,7 +277,7 @@ class _Expansion:
     def _optional(self, state: _Optional, blocks: list[ast.MaybeBlock]) -> Iterator[Pattern]:
         """The pattern with one of the alternatives of each polymorphic ``maybe`` block."""
         if not blocks:
-            yield state.pattern.with_optional_types()
+            yield self._with_optional_types(state.pattern)
             return
         block, *others = blocks
         pattern = state.pattern
@@ -303,6 +293,27 @@ class _Expansion:
         if nothing is not None:
             nulls = state.nulls | introduced(block.clauses, pattern.known)
             yield from self._optional(_Optional(nothing, nulls), others)
+
+    def _with_optional_types(self, pattern: Pattern) -> Pattern:
+        """The pattern, whose filters know the types of the variables of ``maybe`` blocks."""
+        typing = self._typed(pattern.clauses, pattern.typing)
+        clauses = tuple(
+            replace(clause, predicate=all_compared(clause.predicate, typing))
+            if isinstance(clause, ast.Filter)
+            else clause
+            for clause in pattern.clauses
+        )
+        return replace(pattern, clauses=clauses, typing=typing)
+
+    def _typed(self, clauses: tuple[ast.Clause, ...], typing: Typing) -> Typing:
+        """The types of all variables, those of ``maybe`` blocks with one type for each variable included."""
+        for block in clauses:
+            if isinstance(block, ast.MaybeBlock):
+                inside = _Expansion(self.context, typing)._domains
+                inside.read(block.clauses)
+                known = {**inside.inferred({}), **typing.known}
+                typing = self._typed(block.clauses, Typing(known, {**inside.possible, **typing.possible}))
+        return typing
 
     def _absent(
         self, block: ast.MaybeBlock, pattern: Pattern, found: list[Pattern], possible: Mapping[str, tuple[str, ...]]

@@ -70,15 +70,19 @@ def check_any(
 ) -> None:
     """Report properties that one of the types of a variable lacks; ``every`` has those that all of its types have."""
     known = {name: (_ANY, properties) for name, properties in every.items()}
-    _check_block(context, clauses, known, frozenset())
+    _check_block(context, clauses, known, _around(context))
     for part in parts:
         _check_expression(context, part, known)
 
 
 def check_clauses(context: Context, clauses: tuple[ast.Clause, ...]) -> None:
     """The same for the clauses alone."""
-    bound = frozenset[str]() if context.former is None else context.former.names
-    _check_block(context, clauses, former_interfaces(context, clauses), bound)
+    _check_block(context, clauses, former_interfaces(context, clauses), _around(context))
+
+
+def _around(context: Context) -> frozenset[str]:
+    """The variables that the former stage returns."""
+    return frozenset() if context.former is None else context.former.names
 
 
 def _check_block(context: Context, clauses: tuple[ast.Clause, ...], outer: Interfaces, around: frozenset[str]) -> None:

@@ -41,7 +41,7 @@ def entity_columns(context: Context, scope: Scope, node: ast.PropertyAccess, nam
             if end.is_typed:
                 columns.append(Column(name, ir.Property(bound.name, f"{end.column}_type", text), end.type_word))
             elif properties is not None:
-                # A variable over all edge types has the same columns for each: the types of both ends too.
+                # An edge of any type has the types of both ends, so that all edge types have the same fields.
                 columns.append(Column(name, ir.Constant(end.types[0], ir.TEXT), end.type_word))
     declared = entity_type(context.catalog, bound).properties
     if TYPE not in declared:
