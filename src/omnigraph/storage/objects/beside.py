@@ -19,6 +19,7 @@ import uuid
 import weakref
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from typing import Any
 
 import lance
 from lance import LanceDataset, Transaction
@@ -30,6 +31,10 @@ from omnigraph.storage.objects.version_names import manifest_file
 DIRECTORY = "_beside"
 """Scratch directories of processes, below the manifest."""
 
+CACHED_BYTES_MAX = 1024 * 1024
+"""Metadata that Lance keeps of committed versions. A commit reads no older one, and without a limit a process that only
+writes keeps every manifest that it has written."""
+
 
 class Beside:
     """The scratch directory of this process for one manifest."""
@@ -40,6 +45,8 @@ class Beside:
         self._lock = threading.Lock()
         self._base: LanceDataset | None = None
         self._scratch = self._new_scratch()
+        self.session: Any = None
+        """The caches of the handle of the version that was committed last."""
 
     def _new_scratch(self) -> str:
         scratch = f"{self._location}/{DIRECTORY}/{uuid.uuid4().hex}"
@@ -79,7 +86,8 @@ class Beside:
         target = self._root.local(manifest_file(self._scratch, version))
         os.makedirs(os.path.dirname(target), exist_ok=True)
         os.link(self._root.local(manifest_file(self._location, version)), target)
-        return lance.dataset(self._root.table_uri(self._scratch), version=version)
+        self.session = lance.Session(metadata_cache_size_bytes=CACHED_BYTES_MAX)  # type: ignore[attr-defined] # undeclared
+        return lance.dataset(self._root.table_uri(self._scratch), version=version, session=self.session)
 
     def _clear(self) -> None:
         self._base = None
