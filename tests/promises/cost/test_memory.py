@@ -45,5 +45,5 @@ def test_the_handle_that_commits_manifests_keeps_few_of_them(tmp_path: Path) -> 
     for start in (0, 150):
         grow(graph, 150, start=start)
         sizes.append(store.beside(graph._manifests.location(graph.id)).session.size_bytes())
-    assert 0 < sizes[0]
+    assert sizes[0] > 0
     assert sizes[1] <= 1.2 * beside.CACHED_BYTES_MAX

@@ -131,7 +131,7 @@ class Outbox:
         return handle
 
     def on_twin(self, location: str, base: LanceDataset, write: Callable[[LanceDataset], Written]) -> Written:
-        """What a write through the twin of a version returns.
+        """Run a write through the twin of a version and return its result.
 
         Lance reads the indexes of a version from its manifest file, which is here only if this process has made it.
         """
