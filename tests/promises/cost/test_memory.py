@@ -6,6 +6,7 @@ import pyarrow as pa
 
 import omnigraph
 from omnigraph.core.lru import ENTRY_BYTES
+from omnigraph.storage.objects import beside
 from omnigraph.storage.tables import store as stores
 from omnigraph.storage.tables.recent_rows import REMEMBERED_BYTES_MAX
 from tests.promises.cost.counting import SCHEMA, grow
@@ -34,3 +35,15 @@ def test_remembered_rows_are_bounded_by_what_they_need_not_by_their_values(tmp_p
     for number in range(most + 100):
         graph._store.recent.put(f"data/{number}.lance", base, rows)
     assert len(graph._store.recent) <= most
+
+
+def test_the_handle_that_commits_manifests_keeps_few_of_them(tmp_path: Path) -> None:
+    """Without a limit the session of Lance kept every manifest that the process had written."""
+    graph = omnigraph.create(tmp_path / "g", SCHEMA, durability="os")
+    store = graph._store
+    sizes = []
+    for start in (0, 150):
+        grow(graph, 150, start=start)
+        sizes.append(store.beside(graph._manifests.location(graph.id)).session.size_bytes())
+    assert sizes[0] > 0
+    assert sizes[1] <= 1.2 * beside.SESSION_BYTES_MAX

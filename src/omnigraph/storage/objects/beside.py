@@ -19,6 +19,7 @@ import uuid
 import weakref
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from typing import Any
 
 import lance
 from lance import LanceDataset, Transaction
@@ -43,6 +44,8 @@ class Beside:
         self._lock = threading.Lock()
         self._base: LanceDataset | None = None
         self._scratch = self._new_scratch()
+        self.session: Any = None
+        """The caches of the handle of the version that was committed last."""
 
     def _new_scratch(self) -> str:
         scratch = f"{self._location}/{DIRECTORY}/{uuid.uuid4().hex}"
@@ -84,8 +87,8 @@ class Beside:
         os.link(self._root.local(manifest_file(self._location, version)), target)
         # A session of its own: that of the graph may know an earlier attempt at the next version. Every commit adds to
         # the session of its handle, which without a limit would grow to the default of Lance, a gigabyte.
-        session = lance.Session(0, SESSION_BYTES_MAX)  # type: ignore[attr-defined] # exported, but not declared so
-        return lance.dataset(self._root.table_uri(self._scratch), version=version, session=session)
+        self.session = lance.Session(0, SESSION_BYTES_MAX)  # type: ignore[attr-defined] # exported, but not declared so
+        return lance.dataset(self._root.table_uri(self._scratch), version=version, session=self.session)
 
     def _clear(self) -> None:
         self._base = None
