@@ -192,8 +192,7 @@ class _Binder:
 
     def _unknown_node_type(self, clause: ast.Binding) -> None:
         name, catalog = clause.type_name.text, self.context.catalog
-        interfaces = (interface.name for interface in catalog.schema.interfaces)
-        hint = self.context.suggest_or_list(name, [*catalog.nodes, *interfaces])
+        hint = self.context.suggest_or_list(name, [*catalog.nodes, *catalog.interfaces])
         if catalog.edge(name) is not None:
             hint = f"`{name}` is an edge type; bind an edge in a traversal: `$a $e: {as_edge_word(name)} $b`"
         self.context.error("T1", f"unknown node type `{name}`", clause.type_name.span, hint)

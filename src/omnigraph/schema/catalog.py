@@ -19,6 +19,7 @@ from omnigraph.schema.ir import (
     CheckConstraint,
     EdgeIR,
     IndexConstraint,
+    InterfaceIR,
     KeyConstraint,
     NodeIR,
     Pair,
@@ -176,6 +177,14 @@ class Catalog(Displayed):
             edge.name: _edge_type(edge, pairs[edge.name], tags, self.order.get(f"edge:{edge.name}", ()))
             for edge in self.schema.edges
         }
+
+    @cached_property
+    def interfaces(self) -> dict[str, InterfaceIR]:
+        return {interface.name: interface for interface in self.schema.interfaces}
+
+    def implementers(self, interface: str) -> tuple[str, ...]:
+        """The node types that implement an interface."""
+        return tuple(name for name, node in self.nodes.items() if interface in node.ir.implements)
 
     @cached_property
     def _edges_folded(self) -> dict[str, EdgeType]:

@@ -148,7 +148,7 @@ ConstraintIR = KeyConstraint | UniqueConstraint | IndexConstraint | RangeConstra
 
 @dataclass(frozen=True, slots=True)
 class InterfaceIR:
-    """An interface: has no table and is never bound; provides properties and the constraints written on them."""
+    """An interface: has no table; gives its properties, and the constraints on them, to the types that implement it."""
 
     id: int
     name: str

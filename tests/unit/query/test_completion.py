@@ -24,6 +24,7 @@ PERSON = [
     "name",
 ]
 NODES = ["Person", "Company", "Doc"]
+BINDABLE = [*NODES, "Named"]
 FUNCTIONS = [
     *("count(", "sum(", "avg(", "min(", "max(", "collect(", "stddev(", "percentile(", "first(", "last("),
     *(f"{name}(" for name in (*CALLED, "cast", "any", "all")),
@@ -51,15 +52,23 @@ def offered(marked: str, *parameters: str) -> list[str]:
         ("query q() { |", ["match", "insert", "upsert", "update", "delete"]),
         ("query q($n: |", [scalar.value for scalar in Scalar]),
         ("query q($n: D|", ["DateTime", "Date", "Decimal", "Duration"]),
-        ("match { $p: |", NODES),
+        ("match { $p: |", BINDABLE),
         ("match { $p: per|", ["Person"]),
         ("match { $p: Person { e|", ["email"]),
         ("match { $c: Company { |", ["name", "founded"]),
         ("match { $c: Company { name: \"x\", |", ["founded"]),
         ("match { $d: Doc\n $d |", ["wrote", "cites", "in", "is null", "is not null"]),
         ("match { $p: Person $p w|", ["worksAt", "wrote"]),
+        ("match { $n: Na|", ["Named"]),
+        ("match { $n: Named $n.|", ["name"]),
+        ("match { $n: Named { |", ["name"]),
+        ("match { $n: Named $n |", [*EDGES[:4], "in", "is null", "is not null"]),
+        ("match { $n: Named } return { $n.|", ["name"]),
+        ("match { $p: Person } update $p set { na|", ["name"]),
+        ("match { $n: Named } update $n set { |", ["name"]),
+        ("match { $p: Person $p $e: knows $f } update $e set { |", ["since", "strength", "note"]),
         ("match { $p: Person $p $e: |", EDGES),
-        ("match { $p: Person $p knows $f $g: |", NODES),
+        ("match { $p: Person $p knows $f $g: |", BINDABLE),
         ("match { $p: Person $p < |", EDGES),
         ("match { $p: Person $p worksAt $c $c.|", ["name", "founded"]),
         ("match { $c: Company $p worksAt $c $p.ag|", ["age"]),

@@ -29,7 +29,7 @@ from omnigraph.query.completion.context import (
     variable_types,
 )
 from omnigraph.query.expressions import PATH_PARTS
-from omnigraph.query.scope import BoundVariable, VariableKind, as_edge_word, entity_type
+from omnigraph.query.scope import BoundVariable, VariableKind, as_edge_word
 from omnigraph.query.types.manual import signatures
 from omnigraph.schema.catalog import Catalog, EdgeType, EntityType
 
@@ -165,32 +165,41 @@ class _Place:
         if variable.kind is VariableKind.PATH:
             yield from (Candidate(part.value, CandidateKind.PROPERTY) for part in PATH_PARTS)
         else:
-            yield from _properties(entity_type(self.catalog, variable))
+            yield from self._properties_of_type(variable.type_name)
+
+    def _properties_of_type(self, name: str) -> Iterator[Candidate]:
+        """The properties of a type, or of an interface."""
+        interface = self.catalog.interfaces.get(name)
+        if interface is None:
+            yield from _properties(self.catalog.node(name) or self.catalog.edge(name))
+        else:
+            yield from (Candidate(item.name, CandidateKind.PROPERTY, str(item.type)) for item in interface.properties)
 
     def _in_properties(self, frame: Frame) -> Iterator[Candidate]:
         if self._last(1) == ":":
             yield from self.variables()
             yield from _keywords(("true", "false", "null", "now()"))
             return
-        types: list[EntityType | None] = [
-            self.catalog.node(frame.type_name or ""),
-            self.catalog.edge(frame.type_name or ""),
-        ]
         inside = self.before[frame.start :]
         given = {name.text for name, colon in pairwise(inside) if colon.text == ":"}
-        for type_ in types if frame.statement else types[:1]:
-            if isinstance(type_, EdgeType) and frame.statement in ("insert", "upsert"):
-                yield from (
-                    Candidate(end.word, CandidateKind.PROPERTY, " | ".join(end.types))
-                    for end in type_.ends
-                    if end.word not in given
-                )
-            yield from (item for item in _properties(type_) if item.text not in given)
+        yield from (item for item in self._named_in_braces(frame) if item.text not in given)
+
+    def _named_in_braces(self, frame: Frame) -> Iterator[Candidate]:
+        """The properties that a binding or a statement may name, and the ends of an edge that is written."""
+        name = frame.type_name or ""
+        if name.startswith("$"):
+            yield from self._properties_of(name[1:])
+            return
+        edge = self.catalog.edge(name)
+        if edge is not None and frame.statement in ("insert", "upsert"):
+            yield from (Candidate(end.word, CandidateKind.PROPERTY, " | ".join(end.types)) for end in edge.ends)
+        if edge is None or frame.statement:
+            yield from self._properties_of_type(name)
 
     def _in_match(self) -> Iterator[Candidate]:
         last = back(self.before, 1)
         if last.text == ":" and back(self.before, 2).kind is Kind.VARIABLE:
-            yield from self._edges() if self._names_edge() else self._node_types()
+            yield from self._edges() if self._names_edge() else (*self._node_types(), *self._interfaces())
         elif last.text in ("<", "shortest"):
             yield from self._edges()
         elif last.kind is Kind.VARIABLE:
@@ -222,10 +231,16 @@ class _Place:
         for name, node in self.catalog.nodes.items():
             yield Candidate(name, CandidateKind.NODE_TYPE, f"key {', '.join(node.key)}" if node.key else "")
 
+    def _interfaces(self) -> Iterator[Candidate]:
+        for name in self.catalog.interfaces:
+            yield Candidate(name, CandidateKind.NODE_TYPE, " | ".join(self.catalog.implementers(name)))
+
     def _edges(self, start: BoundVariable | None = None) -> Iterator[Candidate]:
         """Edges as a traversal spells them; after a variable only those of its type."""
-        known = start is not None and start.kind is VariableKind.NODE
-        edges = self.catalog.edges_of(start.type_name) if known and start else self.catalog.edges.values()
+        edges: Iterable[EdgeType] = self.catalog.edges.values()
+        if start is not None and start.kind is VariableKind.NODE:
+            types = {start.type_name, *self.catalog.implementers(start.type_name)}
+            edges = (edge for edge in edges if not types.isdisjoint(edge.node_types))
         for edge in edges:
             yield Candidate(as_edge_word(edge.name), CandidateKind.EDGE_TYPE, edge.ends_text)
 

@@ -161,8 +161,8 @@ def _follow(found: dict[str, BoundVariable], tokens: Sequence[Token], index: int
 def _bind(
     found: dict[str, BoundVariable], variable: Token, kind: VariableKind, type_name: str, catalog: Catalog
 ) -> None:
-    is_known = type_name in (catalog.nodes if kind is VariableKind.NODE else catalog.edges)
-    if is_known and variable.text != "$_":
+    names = catalog.edges if kind is not VariableKind.NODE else {*catalog.nodes, *catalog.interfaces}
+    if type_name in names and variable.text != "$_":
         found.setdefault(variable.text[1:], BoundVariable(variable.text[1:], kind, type_name))
 
 

@@ -79,7 +79,7 @@ def _entity(context: Context, name: Name) -> NodeType | EdgeType | None:
     found = context.catalog.node(name.text) or context.catalog.edge(name.text)
     if found is None:
         hint = context.suggest_or_list(name.text, [*context.catalog.nodes, *context.catalog.edges])
-        if any(interface.name == name.text for interface in context.catalog.schema.interfaces):
+        if name.text in context.catalog.interfaces:
             hint = "an interface has no entities of its own; name a type that implements it"
         context.error("T10", f"unknown type `{name.text}`", name.span, hint)
     return found

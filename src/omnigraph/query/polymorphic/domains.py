@@ -26,15 +26,8 @@ Types = Mapping[str, str]
 
 def interface_properties(catalog: Catalog, name: str) -> frozenset[str] | None:
     """The properties of an interface; None if there is none of that name."""
-    for interface in catalog.schema.interfaces:
-        if interface.name == name:
-            return frozenset(item.name for item in interface.properties)
-    return None
-
-
-def implementers(catalog: Catalog, interface: str) -> tuple[str, ...]:
-    """The node types that implement an interface."""
-    return tuple(name for name, node in catalog.nodes.items() if interface in node.ir.implements)
+    interface = catalog.interfaces.get(name)
+    return None if interface is None else frozenset(item.name for item in interface.properties)
 
 
 def followed_edge(context: Context, step: ast.Traversal) -> EdgeType | None:
@@ -77,7 +70,7 @@ def contradiction(context: Context, clauses: tuple[ast.Clause, ...]) -> str | No
             bound.setdefault(clause.variable.name, []).append(clause.type_name.text)
     for name, types in bound.items():
         every = [
-            {type_} if type_ in context.catalog.nodes else {*implementers(context.catalog, type_)} for type_ in types
+            {type_} if type_ in context.catalog.nodes else {*context.catalog.implementers(type_)} for type_ in types
         ]
         if not set.intersection(*every):
             return f"`${name}` is bound to {' and '.join(dict.fromkeys(types))}, and no node type is all of these"
@@ -127,7 +120,7 @@ class Domains:
         if name in catalog.nodes:
             self._allow(clause.variable.name, (name,))
         elif interface_properties(catalog, name) is not None:
-            self._narrow(clause.variable.name, implementers(catalog, name))
+            self._narrow(clause.variable.name, catalog.implementers(name))
 
     def _narrow(self, name: str, types: tuple[str, ...]) -> None:
         """Restrict the types of a variable for which one has to be chosen."""
