@@ -22,7 +22,8 @@ help: ## list the targets
 setup: $(STAMP) ## create .venv and install the locked dependencies and the package
 
 # The stamp holds a digest of its inputs: a fresh checkout gives files new times without new content,
-# and then nothing has to be installed again.
+# and then nothing has to be installed again. The lock is complete, so pip resolves nothing: with hashes it would refuse
+# a package that another one requires with an extra, such as sqlalchemy[asyncio].
 $(STAMP): pyproject.toml requirements.lock
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' \
 	  || { echo "omnigraph needs Python 3.11 or newer, but '$(PYTHON)' is not; try: make PYTHON=python3.12 $(MAKECMDGOALS)" >&2; exit 1; }
@@ -30,7 +31,7 @@ $(STAMP): pyproject.toml requirements.lock
 	if [ -x $(BIN)/omnigraph ] && [ "$$(cat $@ 2>/dev/null)" = "$$digest" ]; then touch $@; exit 0; fi; \
 	echo "Installing the locked dependencies into $(VENV) (once per change of the lock) ..."; \
 	[ -x $(BIN)/python ] || $(PYTHON) -m venv $(VENV); \
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements.lock; \
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --require-hashes -r requirements.lock; \
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-build-isolation --no-deps -e .; \
 	echo "$$digest" > $@
 

@@ -3,7 +3,8 @@
 `python -m benchmarks.engine --graph small` (`large`, `both`; `--only NAME ...`, `--json`, `--keep DIR`). The systems
 answer the same questions about the same data in turn, in one process, so that the ratios hold although the machine is
 shared; their answers are compared first. Peers are installed into an environment of the benchmark's own:
-`pip install -r requirements.lock`, then `pip install -r benchmarks/requirements.txt`. One that is missing is left out.
+`pip install --no-deps -r requirements.lock`, then `pip install -r benchmarks/requirements.txt`. One that is missing is
+left out.
 """
 
 from __future__ import annotations
