@@ -196,9 +196,10 @@ class Measured:
                 if number < rounds - 1:
                     continue
                 for name, query in (("point read", POINT), ("one hop", HOP)):
-                    reader.do("read", query, 0, 20)
+                    # The reads before also begin the neighbour lists, once there were enough of them.
+                    reader.do("read", query, 0, count)
                     reader.do("settle")
-                    self._add(name, self._cost(reader, "read", query, 20, count) / count)
+                    self._add(name, self._cost(reader, "read", query, count, count) / count)
         self._add("open and first read", sorted(cold)[len(cold) // 2])
 
 

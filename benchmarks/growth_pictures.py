@@ -96,7 +96,7 @@ def draw(found: Mapping[str, Any]) -> None:
         (IMAGES / f"growth-{name.replace(' ', '-')}.svg").write_text(text)
     if "memory" not in found:
         return
-    megabytes = {"resident megabytes": [held / 2**20 for _, held in found["memory"]]}
+    megabytes = {"resident MiB": [held / 2**20 for _, held in found["memory"]]}
     title = "Memory of a process that only writes"
     text = picture(title, "commits made", [made for made, _ in found["memory"]], megabytes)
     (IMAGES / "growth-memory.svg").write_text(text)
