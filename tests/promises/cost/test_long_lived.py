@@ -76,7 +76,7 @@ def test_all_tables_share_one_session_whose_cache_is_limited(tmp_path: Path) -> 
 
 
 def test_every_entry_of_a_cache_of_arrays_is_counted(tmp_path: Path) -> None:
-    """Commits of one row leave columns of a few bytes, of which a limit in bytes alone would keep millions."""
+    """Commits of one row leave columns of a few bytes; a limit in bytes alone would keep millions of them."""
     graph = omnigraph.create(tmp_path / "g", SCHEMA, durability="os")
     empty = SimpleNamespace(nbytes=0)
     store = graph._store
