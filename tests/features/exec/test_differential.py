@@ -97,6 +97,7 @@ def read_differently(graph: Graph, way: int) -> Iterator[None]:
             stack.enter_context(patch.object(row_groups, "DENSE_MIN", 0))
             stack.enter_context(patch.object(row_groups, "SPAN_MAX", 100))
             stack.enter_context(retuned(graph, whole_column_share=0))
+            stack.enter_context(patch.object(reach, "LAST_SHARE", 0))
         if way & 3:
             stack.enter_context(patch.object(graph, "_derived", Derived.kept_in(ArrayCache(None))))
         if way & 8:

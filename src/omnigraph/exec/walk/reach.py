@@ -35,6 +35,9 @@ from omnigraph.query.ir import HopRange
 DENSE_SHARE = 64
 """A hop is dense if it touches on average more than one node in this many per start."""
 
+LAST_SHARE = 512
+"""The same for the last hop, which is only marked: its nodes are neither sorted nor compared with those before."""
+
 
 class Sink(Protocol):
     """Consumer of reached nodes, per start or for all starts together."""
@@ -100,7 +103,7 @@ class Visits:
         self.visits += sums(nodes, self.multiplicity[origins], len(self.visits))
 
     def marks(self, start: int, reached: Mask) -> None:
-        self.visits[reached] += self.multiplicity[start]
+        np.add(self.visits, self.multiplicity[start], out=self.visits, where=reached)
 
 
 def reach(
@@ -137,7 +140,8 @@ class _Search:
             if not len(frontier):
                 break
             steps = int(self.lists.degrees(frontier % width).sum())
-            if steps * DENSE_SHARE > width * len(self.starts):
+            share = LAST_SHARE if hop == self.hops.high else DENSE_SHARE
+            if steps * share > width * len(self.starts):
                 self._dense(hop, frontier, visited, reached, sink)
                 return
             self.budget.check(steps, 4)
@@ -172,9 +176,17 @@ class _Search:
             current, known, kept = (
                 keys[cut[start] : cut[start + 1]] - start * width for keys, cut in zip(so_far, cuts, strict=True)
             )
-            seen[:], within[:] = False, False
-            seen[known], within[kept] = True, True
-            self._mark(start, hop, current, (seen, within, fresh))
+            within[:] = False
+            if hop == self.hops.high:
+                self.budget.check()
+                within[self.lists.far_ends(current)] = True
+                # Known nodes have a shorter distance; those of them that count are kept.
+                within[known] = False
+                within[kept] = True
+            else:
+                seen[:] = False
+                seen[known], within[kept] = True, True
+                self._mark(start, hop, current, (seen, within, fresh))
             sink.marks(start, within)
 
     def _mark(self, start: int, hop: int, frontier: Rows, marks: tuple[Mask, Mask, Mask]) -> None:
