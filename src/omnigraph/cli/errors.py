@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import sys
 import traceback
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 
 import click
@@ -17,6 +17,9 @@ import click
 from omnigraph.cli.exit_codes import BROKEN_PIPE, FAILED, INTERRUPTED, PRECONDITION_LOST, USAGE
 from omnigraph.cli.show.output import paint, say, say_json
 from omnigraph.errors import OmnigraphError, PreconditionFailed, UsageError
+
+STAMP_PATH = "omnigraph.json"
+"""As in ``manifest.layout``, which imports more than a report of an error needs."""
 
 
 @contextmanager
@@ -33,14 +36,14 @@ class Interrupted(click.Abort):
     """Ctrl-C during work whose outcome must be explained, such as a load."""
 
 
-def report(error: Exception, *, as_json: bool) -> int:
-    """Print an error and return the exit code."""
+def report(error: Exception, arguments: Sequence[str], *, as_json: bool) -> int:
+    """Print an error of the command that the arguments call, and return the exit code."""
     match error:
         case click.Abort():
             say(f"interrupted: {error}" if isinstance(error, Interrupted) else "interrupted", to_stderr=True)
             return INTERRUPTED
         case click.UsageError():
-            return _report_usage(error, as_json)
+            return _report_usage(error, arguments, as_json)
         case click.ClickException():
             _say_failure(error.format_message(), code="error", hint=None, as_json=as_json)
             return FAILED
@@ -98,13 +101,24 @@ def _report_error(error: OmnigraphError, as_json: bool) -> None:
         say_error(error)
 
 
-def _report_usage(error: click.UsageError, as_json: bool) -> int:
+def _report_usage(error: click.UsageError, arguments: Sequence[str], as_json: bool) -> int:
     # Click lists the choices of an option on separate lines.
     message = " ".join(error.format_message().split()).rstrip(".")
     path = error.ctx.command_path if error.ctx is not None else "omnigraph"
-    hint = f"see `{path} --help`"
+    hint = _misplaced_graph(error.ctx, arguments) or f"see `{path} --help`"
     _say_failure(message[:1].lower() + message[1:], code=UsageError.code, hint=hint, as_json=as_json)
     return USAGE
+
+
+def _misplaced_graph(ctx: click.Context | None, arguments: Sequence[str]) -> str | None:
+    """A hint for ``omnigraph sql kb.omni "select 1"``: this command takes its graph by an option, others as argument."""
+    names = {name for param in ctx.command.params for name in param.opts} if ctx is not None else set()
+    if "--store" not in names or "uri" in names or "--store" in arguments:
+        return None
+    for word in arguments:
+        if "://" in word or os.path.isfile(os.path.join(word, STAMP_PATH)):
+            return f"name the graph by an option: --store {word}"
+    return None
 
 
 def _report_bug(error: Exception, as_json: bool) -> int:

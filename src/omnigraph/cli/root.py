@@ -148,14 +148,14 @@ class RootGroup(LazyGroup):
         try:
             status = super().main(arguments, "omnigraph", complete_var, standalone_mode=False, **extra)
         except Exception as error:
-            status = _reported(error, as_json=_wants_json(arguments))
+            status = _reported(error, arguments)
         sys.exit(status if isinstance(status, int) else OK)
 
 
-def _reported(error: Exception, *, as_json: bool) -> int:
+def _reported(error: Exception, arguments: Sequence[str]) -> int:
     try:
         with quiet_when_closed():
-            return report(error, as_json=as_json)
+            return report(error, arguments, as_json=_wants_json(arguments))
     except click.exceptions.Exit as closed:
         return closed.exit_code
 

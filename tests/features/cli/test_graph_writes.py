@@ -106,6 +106,28 @@ def test_commands_that_name_their_graph_wrongly_are_usage_errors(words: list[str
     assert what in result.stderr
 
 
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["sql", "GRAPH", "select 1"],
+        ["query", "GRAPH", "-e", "match { $p: Person } return { $p.name }"],
+        ["diff", "GRAPH", "main", "main"],
+        ["analyze", "pagerank", "GRAPH"],
+    ],
+)
+def test_a_graph_in_the_place_of_another_argument_is_recognised(words: list[str], graph: Path) -> None:
+    result = run(*(graph if word == "GRAPH" else word for word in words))
+    assert result.exit_code == 2
+    assert f"name the graph by an option: --store {graph}" in result.stderr
+
+
+def test_a_surplus_argument_of_a_named_graph_points_to_the_help(graph: Path) -> None:
+    for words in (["snapshot", graph, "x"], ["sql", "select 1", "more", "--store", graph]):
+        result = run(*words)
+        assert result.exit_code == 2
+        assert "--help" in result.stderr
+
+
 # --- load ------------------------------------------------------------------------------------------------
 
 

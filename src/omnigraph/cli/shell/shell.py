@@ -112,7 +112,7 @@ class Shell:
         except BrokenPipeError:
             raise
         except Exception as error:
-            status = report(error, as_json=self.is_json)
+            status = report(error, (), as_json=self.is_json)
             if not (self.is_interactive or self.is_json or isinstance(error, CompileError)):
                 say(f"  at {self._origin}", to_stderr=True)
             self.status = self.status or status
