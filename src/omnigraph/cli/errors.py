@@ -111,7 +111,7 @@ def _report_usage(error: click.UsageError, arguments: Sequence[str], as_json: bo
 
 
 def _misplaced_graph(ctx: click.Context | None, arguments: Sequence[str]) -> str | None:
-    """A hint for ``omnigraph sql kb.omni "select 1"``: this command takes its graph by an option, others as argument."""
+    """A hint for ``omnigraph sql kb.omni "select 1"``: this command takes its graph by an option."""
     names = {name for param in ctx.command.params for name in param.opts} if ctx is not None else set()
     if "--store" not in names or "uri" in names or "--store" in arguments:
         return None

@@ -97,7 +97,6 @@ def read_differently(graph: Graph, way: int) -> Iterator[None]:
             stack.enter_context(patch.object(row_groups, "DENSE_MIN", 0))
             stack.enter_context(patch.object(row_groups, "SPAN_MAX", 100))
             stack.enter_context(retuned(graph, whole_column_share=0))
-            stack.enter_context(patch.object(reach, "LAST_SHARE", 0))
         if way & 3:
             stack.enter_context(patch.object(graph, "_derived", Derived.kept_in(ArrayCache(None))))
         if way & 8:
@@ -107,7 +106,8 @@ def read_differently(graph: Graph, way: int) -> Iterator[None]:
             stack.enter_context(retuned(graph, whole_rows_min=0))
         if way & 4:
             stack.enter_context(retuned(graph, counted_share=0, rows_at_once_max=3, result_rows_max=2))
-            stack.enter_context(patch.object(reach, "DENSE_SHARE", 2**40))
+        if way & 6:
+            stack.enter_context(patch.object(reach, "DENSE_SHARE", 2**40 if way & 4 else 0))
         yield
 
 

@@ -35,8 +35,8 @@ from omnigraph.query.ir import HopRange
 DENSE_SHARE = 64
 """A hop is dense if it touches on average more than one node in this many per start."""
 
-LAST_SHARE = 512
-"""The same for the last hop, which is only marked: its nodes are neither sorted nor compared with those before."""
+LAST_TIMES = 8
+"""How much thinner the last hop may be: it is only marked, its nodes are neither sorted nor compared with others."""
 
 
 class Sink(Protocol):
@@ -140,7 +140,7 @@ class _Search:
             if not len(frontier):
                 break
             steps = int(self.lists.degrees(frontier % width).sum())
-            share = LAST_SHARE if hop == self.hops.high else DENSE_SHARE
+            share = DENSE_SHARE * LAST_TIMES if hop == self.hops.high else DENSE_SHARE
             if steps * share > width * len(self.starts):
                 self._dense(hop, frontier, visited, reached, sink)
                 return
