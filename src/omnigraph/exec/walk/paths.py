@@ -8,11 +8,11 @@ from both ends finds the same one: it knows every node that is on a shortest pat
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
-from omnigraph.exec.adjacency import Rows, contains, sorted_set
+from omnigraph.exec.adjacency import Mask, Rows, contains, sorted_set
 from omnigraph.exec.budget import Budget
 from omnigraph.exec.topology.walkable import Steps
 from omnigraph.exec.walk.levels import levels_from
@@ -48,7 +48,7 @@ def shortest_paths(
         found = _from_one(ways, source, targets, hops.high, budget)
         return {target: [path] for target, path in found.items()}
 
-    return _paths(ways, loops, (sources, targets), hops, search, wants_nodes=wants_nodes)
+    return _paths(ways, loops, (sources, targets), hops, search if wants_nodes else None, budget)
 
 
 def all_shortest_paths(
@@ -60,7 +60,8 @@ def all_shortest_paths(
         levels = dict(_levels_to(ways, source, targets, hops.high, budget))
         return {target: _every_path(ways, found, budget) for target, found in levels.items()}
 
-    return _paths(ways, loops, (sources, targets), hops, search, wants_nodes=wants_nodes)
+    found = _paths(ways, loops, (sources, targets), hops, search, budget)
+    return found if wants_nodes else replace(found, nodes=None)
 
 
 Search = Callable[[int, list[int]], dict[int, list[list[int]]]]
@@ -68,37 +69,78 @@ Search = Callable[[int, list[int]], dict[int, list[list[int]]]]
 
 
 def _paths(
-    ways: Ways, loops: Rows, ends: tuple[Rows, Rows], hops: HopRange, search: Search, *, wants_nodes: bool
+    ways: Ways, loops: Rows, ends: tuple[Rows, Rows], hops: HopRange, search: Search | None, budget: Budget
 ) -> Paths:
-    """The paths of every row, by one search for all rows of a source."""
+    """The paths of every row, source by source; without a search only their lengths."""
     sources, targets = ends
-    kept: list[int] = []
-    lengths: list[int] = []
-    nodes: list[list[int]] = []
     bound = np.flatnonzero((sources >= 0) & (targets >= 0))
     sources, targets = ways.forth.near.to_number(sources), ways.forth.far.to_number(targets)
     looped = contains(loops, targets)
     order = bound[np.argsort(sources[bound], kind="stable")]
+    kept: list[Rows] = [order[:0]]
+    lengths: list[Rows] = [order[:0]]
+    nodes: list[list[int]] = []
     start = 0
     while start < len(order):
         end = start + int(np.searchsorted(sources[order[start:]], sources[order[start]], side="right"))
         rows = order[start:end]
-        found = search(int(sources[rows[0]]), targets[rows].tolist())
-        for row in rows:
-            for path in found.get(int(targets[row]), ()):
-                length = path_length(len(path) - 1, bool(looped[row]), hops)
-                if length is not None:
-                    kept.append(int(row))
-                    lengths.append(length)
-                    if wants_nodes:
+        source = int(sources[rows[0]])
+        if search is None or len(rows) > PAIRS_MAX:
+            # Most rows of a cross product are too far apart: only those within the bounds are worth a path.
+            near = _lengths(_distances(ways, source, targets[rows], hops.high, budget), looped[rows], hops)
+            rows, near = rows[near >= 0], near[near >= 0]
+            if search is None:
+                kept.append(rows)
+                lengths.append(near)
+        if search is not None and len(rows):
+            found = search(source, targets[rows].tolist())
+            for row in rows.tolist():
+                for path in found.get(int(targets[row]), ()):
+                    length = path_length(len(path) - 1, bool(looped[row]), hops)
+                    if length is not None:
+                        kept.append(np.array([row]))
+                        lengths.append(np.array([length]))
                         nodes.append(looped_path(path, length))
         start = end
-    place = np.argsort(np.array(kept, np.int64), kind="stable")
-    return Paths(
-        np.array(kept, np.int64)[place],
-        np.array(lengths, np.int64)[place],
-        [nodes[index] for index in place] if wants_nodes else None,
-    )
+    rows = np.concatenate(kept)
+    place = np.argsort(rows, kind="stable")
+    paths = None if search is None else [nodes[index] for index in place.tolist()]
+    return Paths(rows[place], np.concatenate(lengths)[place], paths)
+
+
+def _distances(ways: Ways, source: int, targets: Rows, hops_max: int, budget: Budget) -> Rows:
+    """The distance of every target from the source, -1 beyond the bound."""
+    different = sorted_set(targets)
+    far = np.full(len(different), -1, np.int64)
+    if len(different) <= PAIRS_MAX:
+        for place, target in enumerate(different.tolist()):
+            candidates = _levels_between(ways, source, target, hops_max, budget)
+            far[place] = -1 if candidates is None else len(candidates) - 1
+        return far[np.searchsorted(different, targets)]
+    with levels_from(ways.forth, source) as search:
+        while True:
+            far[_common(different, search.last)] = len(search.levels) - 1
+            if len(search.levels) > hops_max or (far >= 0).all():
+                break
+            budget.check(int(ways.forth.degrees(search.last).sum()), 2)
+            if not len(search.grow()):
+                break
+    return far[np.searchsorted(different, targets)]
+
+
+def _common(known: Rows, others: Rows) -> Rows | Mask:
+    """Where the values of a sorted array are that another sorted array has too, by looking up the shorter one."""
+    if len(known) <= len(others):
+        return contains(others, known)
+    return np.searchsorted(known, others[contains(known, others)])
+
+
+def _lengths(distances: Rows, looped: Mask, hops: HopRange) -> Rows:
+    """``path_length`` of many distances, -1 for None."""
+    lengths = np.where((distances >= hops.low) & (distances <= hops.high), distances, -1)
+    if hops.low <= hops.high:
+        lengths[looped & (distances == hops.low - 1)] = hops.low
+    return lengths
 
 
 def path_length(distance: int, has_loop: bool, hops: HopRange) -> int | None:
