@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
 from ipaddress import ip_address
 from typing import Final
 from urllib.parse import quote, urlsplit
 
+from omnigraph.core.classes.dataclass import dataclass
 from omnigraph.errors import UsageError
 
 SCHEMES: Final = ("http://", "https://")

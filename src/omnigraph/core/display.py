@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import html
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+
+from omnigraph.core.classes.dataclass import dataclass
 
 CELL_CHARS_MAX = 200
 """Characters shown per cell; a document would fill the page."""

@@ -5,8 +5,9 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 
+from omnigraph.core.classes.dataclass import dataclass
 from omnigraph.core.ports import EmbeddingRole
 from omnigraph.embed.providers import Provider
 from omnigraph.embed.transport import HttpTransport, Request, Transport

@@ -13,9 +13,10 @@ import time
 import urllib.error
 import urllib.request
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any, Protocol
 
+from omnigraph.core.classes.dataclass import dataclass
 from omnigraph.errors import EmbeddingError, EmbeddingUnavailable
 
 ANSWER_BYTES_MAX = 64 * 1024 * 1024

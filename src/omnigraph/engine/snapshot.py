@@ -10,12 +10,13 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import TYPE_CHECKING, Any, overload
 
 import pyarrow as pa
 
 from omnigraph.core.actors import Action, Need
+from omnigraph.core.classes.dataclass import dataclass
 from omnigraph.core.display import Display, Displayed, counted
 from omnigraph.core.lru import Lru
 from omnigraph.engine.permits.permit import ANYONE, Permit

@@ -8,13 +8,13 @@ whole.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from itertools import groupby
 from typing import Any, TypeVar
 
 import numpy as np
 import pyarrow as pa
 
+from omnigraph.core.classes.dataclass import dataclass
 from omnigraph.core.lru import Lru, held_bytes
 from omnigraph.core.tables import TablePin
 from omnigraph.exec.adjacency import Rows

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 
 import numpy as np
 import pyarrow as pa
 
+from omnigraph.core.classes.dataclass import dataclass
 from omnigraph.core.profile import Profiler
 from omnigraph.exec.blocks import InnerBlocks, have_matches, with_matches
 from omnigraph.exec.budget import Budget

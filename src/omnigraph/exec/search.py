@@ -7,13 +7,14 @@ change them. An index provides scores only if it covers exactly the live rows.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import cast
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from omnigraph.core.classes.dataclass import dataclass
 from omnigraph.core.lru import Lru
 from omnigraph.errors import InputError
 from omnigraph.exec.tables import Rows, TableView

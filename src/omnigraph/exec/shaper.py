@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from weakref import WeakMethod
 
 import numpy as np
 import pyarrow as pa
 
+from omnigraph.core.classes.dataclass import dataclass
 from omnigraph.core.profile import Profiler
 from omnigraph.exec.budget import Budget
 from omnigraph.exec.evaluate import OUTPUT

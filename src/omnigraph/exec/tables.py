@@ -7,7 +7,7 @@ numbers outlive a commit.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import cached_property
 
 import numpy as np
@@ -15,6 +15,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from omnigraph.core.classes.dataclass import dataclass
 from omnigraph.core.tables import TablePin
 from omnigraph.exec.adjacency import contains
 from omnigraph.exec.coded.codes import Coded, is_codable

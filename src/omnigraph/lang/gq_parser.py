@@ -7,8 +7,7 @@ error it resumes at the next clause, statement or query, so that one run reports
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
+from omnigraph.core.classes.dataclass import dataclass
 from omnigraph.lang.cursor import Cursor, SyntaxProblem, parse_type
 from omnigraph.lang.diagnostics import Diagnostic
 from omnigraph.lang.gq_ast import (

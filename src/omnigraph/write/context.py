@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 
+from omnigraph.core.classes.dataclass import dataclass
 from omnigraph.core.commit import CommitKind
 from omnigraph.core.ports import Clock, IdSource
 from omnigraph.core.profile import Profiler

@@ -7,10 +7,10 @@ So a branch that is called like a time or a prefix stays reachable.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from datetime import date, datetime, time
 from typing import assert_never
 
+from omnigraph.core.classes.dataclass import dataclass
 from omnigraph.core.commit import GraphCommit
 from omnigraph.core.hints import commits_hint
 from omnigraph.core.ids import is_ulid

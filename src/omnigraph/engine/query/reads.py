@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
+from omnigraph.core.classes.dataclass import dataclass
 from omnigraph.core.lru import Lru
 from omnigraph.core.ports import Embedder
 from omnigraph.engine.query.choice import QueryLimits

@@ -9,8 +9,9 @@ Also owns the identity of nodes of several types: ids are unique within a type o
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 
+from omnigraph.core.classes.dataclass import dataclass
 from omnigraph.core.limits import HOPS_MAX
 from omnigraph.core.operators import BinaryOperator
 from omnigraph.lang import gq_ast as ast

@@ -9,10 +9,11 @@ types that no edge connects is left out. In ``not`` a pattern is absent if all o
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from itertools import islice
 from typing import assert_never
 
+from omnigraph.core.classes.dataclass import dataclass
 from omnigraph.core.limits import TYPE_COMBINATIONS_MAX
 from omnigraph.core.operators import BinaryOperator
 from omnigraph.lang import gq_ast as ast

@@ -22,7 +22,6 @@ from collections import OrderedDict
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from contextlib import suppress
-from dataclasses import dataclass
 from functools import cache
 from glob import glob
 from typing import Any, TypeVar
@@ -32,6 +31,7 @@ import pyarrow as pa
 from lance import LanceDataset, LanceOperation, Transaction
 from lance.fragment import write_fragments
 
+from omnigraph.core.classes.dataclass import dataclass
 from omnigraph.core.lru import Lru, held_bytes
 from omnigraph.errors import StorageError
 from omnigraph.storage.objects.failures import foreign

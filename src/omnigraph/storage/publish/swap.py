@@ -18,12 +18,13 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import pyarrow as pa
 from lance import LanceDataset, LanceOperation, Transaction
 from lance.fragment import write_fragments
 
+from omnigraph.core.classes.dataclass import dataclass
 from omnigraph.core.hints import verify_hint
 from omnigraph.core.tables import FileRecord
 from omnigraph.errors import CorruptionError, OmnigraphError, StorageError

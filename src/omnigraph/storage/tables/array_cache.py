@@ -13,11 +13,12 @@ import shutil
 import uuid
 from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+
+from omnigraph.core.classes.dataclass import dataclass
 
 Array = npt.NDArray[Any]
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 
+from omnigraph.core.classes.dataclass import dataclass
 from omnigraph.storage.outbox.outbox import Traffic
 from omnigraph.storage.tables.store import Store
 
