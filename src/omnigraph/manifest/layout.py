@@ -12,7 +12,7 @@ from omnigraph.errors import CorruptionError, FormatError, Hint, NotAGraphError
 from omnigraph.history.state import ManifestRow
 from omnigraph.storage.objects.places import diagnose
 from omnigraph.storage.objects.sealed import seal, unseal
-from omnigraph.storage.outbox.outbox import AHEAD
+from omnigraph.storage.objects.version_names import AHEAD
 from omnigraph.storage.tables.store import Store
 
 FORMAT = 1

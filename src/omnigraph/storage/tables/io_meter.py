@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import field
 
 from omnigraph.core.classes.dataclass import dataclass
-from omnigraph.storage.outbox.outbox import Traffic
+from omnigraph.storage.outbox.traffic import Traffic
 from omnigraph.storage.tables.store import Store
 
 
