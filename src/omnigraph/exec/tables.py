@@ -25,7 +25,7 @@ from omnigraph.rows.arrow_types import Entity, table_schema
 from omnigraph.rows.ends.references import shown_types
 from omnigraph.schema.catalog import EdgeType
 from omnigraph.storage.index.indexes import Coverage, IndexKind
-from omnigraph.storage.index.reads import known_indexes, look_up
+from omnigraph.storage.index.known import known_indexes
 from omnigraph.storage.tables.columns_by_fragment import layout_of
 from omnigraph.storage.tables.filters import Comparison, RowFilter
 from omnigraph.storage.tables.row_layout import Layout
@@ -224,6 +224,8 @@ class TableView:
 
     def looked_up(self, condition: RowFilter) -> Rows:
         """Row numbers that satisfy a filter on an indexed column, ascending."""
+        from omnigraph.storage.index.reads import look_up
+
         return self.at_addresses(look_up(self.store, self.pin, condition))
 
     def read_once(self, name: str) -> pa.Array:

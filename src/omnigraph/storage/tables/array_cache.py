@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import json
 import os
-import shutil
 import uuid
 from collections.abc import Mapping
 from contextlib import suppress
@@ -98,6 +97,8 @@ class ArrayCache:
                 json.dump(about, file)
             os.rename(fresh, path)
         except OSError:
+            import shutil
+
             shutil.rmtree(fresh, ignore_errors=True)
             if not os.path.exists(os.path.join(path, _ABOUT)):
                 return None
@@ -119,6 +120,8 @@ class ArrayCache:
             if total <= self._bytes_max:
                 return
             if path != keep:
+                import shutil
+
                 shutil.rmtree(path, ignore_errors=True)
                 total -= size
 
