@@ -77,12 +77,8 @@ NOT_FOR_A_QUERY = (
     "torch",
     "yaml",
 )
-OWN_MODULES_MAX = 327
+OWN_MODULES_MAX = 311
 """Our modules that a query on the command line imports. Lower it when the number falls."""
-
-
-OWN_MODULES_OF_A_PROGRAM_MAX = 300
-"""Our modules that a program imports for its first answer. Lower it when the number falls."""
 
 
 def test_a_query_on_the_command_line_imports_nothing_of_the_extras(tmp_path: Path) -> None:
@@ -109,7 +105,11 @@ WALK = 'query q() { match { $p: Person { key: "ada" } $p knows $q } return { $q.
 REACH = 'query q() { match { $p: Person { key: "ada" } $p knows{1,3} $q } return { $q.key } }'
 
 
-@pytest.mark.parametrize("text", [LOOKUP, WALK, REACH], ids=["lookup", "walk", "reach"])
+OWN_MODULES_OF_A_PROGRAM_MAX = {LOOKUP: 263, WALK: 276, REACH: 276}
+"""Our modules that a program imports for its first answer. Lower a number when it falls."""
+
+
+@pytest.mark.parametrize("text", OWN_MODULES_OF_A_PROGRAM_MAX, ids=["lookup", "walk", "reach"])
 def test_the_first_answer_of_a_program_needs_few_modules_and_nothing_of_the_extras(tmp_path: Path, text: str) -> None:
     graph = omnigraph.create(
         tmp_path / "graph", "node Person {\n    key: String @key\n    age: I32?\n}\nedge Knows: Person -> Person\n"
@@ -128,7 +128,7 @@ def test_the_first_answer_of_a_program_needs_few_modules_and_nothing_of_the_extr
     assert run.returncode == 0, run.stderr
     loaded, own = run.stdout.splitlines()
     assert loaded == ""
-    assert len(own.split()) <= OWN_MODULES_OF_A_PROGRAM_MAX
+    assert len(own.split()) <= OWN_MODULES_OF_A_PROGRAM_MAX[text]
     assert [name for name in own.split() if _compiles_methods(name)] == []
 
 

@@ -8,7 +8,7 @@ from urllib.parse import quote
 
 from omnigraph.core.classes.dataclass import dataclass
 from omnigraph.core.ports import EmbeddingRole
-from omnigraph.embed.transport import Request
+from omnigraph.embed.request import Request
 from omnigraph.errors import EmbeddingError
 
 
