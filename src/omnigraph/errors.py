@@ -52,8 +52,9 @@ written where errors are raised, not here. A next step that a program and a shel
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import ClassVar, Protocol
+
+from omnigraph.core.classes.dataclass import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from omnigraph.storage.objects.backends import BACKENDS, backend_at, backend_of, parse_root
+from omnigraph.storage.objects.backends import backend_at, backend_of, backends, parse_root
 from omnigraph.storage.objects.protocol import Backend
 from tests.architecture.source_tree import Module, modules
 
@@ -74,7 +74,7 @@ def test_every_excuse_is_still_needed() -> None:
     assert not TEXTS_FOR_USERS.keys() - mentioned
 
 
-@pytest.mark.parametrize("backend", BACKENDS, ids=lambda backend: backend.schemes[0])
+@pytest.mark.parametrize("backend", backends(), ids=lambda backend: backend.schemes[0])
 def test_every_backend_implements_the_whole_protocol(backend: Backend) -> None:
     for name, declared in vars(Backend).items():
         if name.startswith("_"):
@@ -85,7 +85,7 @@ def test_every_backend_implements_the_whole_protocol(backend: Backend) -> None:
             assert list(inspect.signature(getattr(backend, name)).parameters) == wanted, name
 
 
-@pytest.mark.parametrize("backend", BACKENDS, ids=lambda backend: backend.schemes[0])
+@pytest.mark.parametrize("backend", backends(), ids=lambda backend: backend.schemes[0])
 def test_every_scheme_leads_to_its_row(backend: Backend) -> None:
     for scheme in (*backend.schemes, *map(str.upper, backend.schemes)):
         root = parse_root(f"{scheme}://place/prefix")
@@ -95,5 +95,5 @@ def test_every_scheme_leads_to_its_row(backend: Backend) -> None:
 
 
 def test_no_scheme_has_two_rows() -> None:
-    schemes = [scheme for backend in BACKENDS for scheme in backend.schemes]
+    schemes = [scheme for backend in backends() for scheme in backend.schemes]
     assert len(schemes) == len(set(schemes))

@@ -7,7 +7,6 @@ command.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from importlib import import_module
 from typing import Any, Final
 
@@ -16,6 +15,7 @@ import click
 from omnigraph.cli.exit_codes import OK
 from omnigraph.cli.reach import files_reason, refusal
 from omnigraph.cli.show.logs import log_options
+from omnigraph.core.classes.dataclass import dataclass
 
 
 @dataclass(frozen=True, slots=True)

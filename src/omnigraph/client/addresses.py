@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
-from ipaddress import ip_address
 from typing import Final
 from urllib.parse import quote, urlsplit
 
+from omnigraph.core.classes.dataclass import dataclass
 from omnigraph.errors import UsageError
 
 SCHEMES: Final = ("http://", "https://")
@@ -83,6 +82,8 @@ def _without_secrets(uri: str) -> str:
 
 
 def _is_loopback(host: str) -> bool:
+    from ipaddress import ip_address
+
     try:
         return ip_address(host).is_loopback
     except ValueError:

@@ -7,11 +7,12 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 from typing import Any, Final, NoReturn, TypeVar
 from urllib.parse import urlsplit
 
+from omnigraph.core.classes.dataclass import dataclass
 from omnigraph.core.suggestions import did_you_mean
 from omnigraph.errors import InputError, NotFoundError
 

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from enum import Enum
 from typing import Final
 
+from omnigraph.core.classes.dataclass import dataclass
 from omnigraph.errors import Hint, PolicyDenied, UsageError
 
 Attribute = str | int | bool | frozenset[str] | frozenset[int]

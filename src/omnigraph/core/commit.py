@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from enum import StrEnum
 from functools import lru_cache
 from typing import Any, Final
 
+from omnigraph.core.classes.dataclass import dataclass
 from omnigraph.core.display import Display, Displayed
 from omnigraph.core.tables import FileRecord, changes_display
 

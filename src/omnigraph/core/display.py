@@ -5,9 +5,9 @@ A class that users see inherits ``Displayed`` and describes itself in ``_display
 
 from __future__ import annotations
 
-import html
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+
+from omnigraph.core.classes.dataclass import dataclass
 
 CELL_CHARS_MAX = 200
 """Characters shown per cell; a document would fill the page."""
@@ -38,9 +38,9 @@ class Display:
 
     def html(self) -> str:
         """The title as a paragraph, and a table."""
-        notes = "".join(f"<p>{html.escape(note)}</p>" for note in self.notes)
+        notes = "".join(f"<p>{_escape(note)}</p>" for note in self.notes)
         if not self.rows and not self.more:
-            return f"<p>{html.escape(self.title)}</p>{notes}"
+            return f"<p>{_escape(self.title)}</p>{notes}"
         return html_table(self.title, self.headers, self.rows, self.more) + notes
 
 
@@ -141,13 +141,20 @@ def html_table(caption: str, headers: Sequence[str], rows: Iterable[Sequence[obj
 
     head, body = line("th", headers), "".join(f"<tr>{line('td', row)}</tr>" for row in values)
     rest = f"<p>... {more:,} more</p>" if more > 0 else ""
-    return f"<p>{html.escape(caption)}</p><table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>{rest}"
+    return f"<p>{_escape(caption)}</p><table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>{rest}"
+
+
+def _escape(text: str) -> str:
+    # Few processes show HTML.
+    import html
+
+    return html.escape(text)
 
 
 def _escaped(value: object) -> str:
-    return html.escape(shown_value(value))
+    return _escape(shown_value(value))
 
 
 def html_text(text: str) -> str:
     """Preformatted text."""
-    return f'<pre style="font-family: monospace">{html.escape(text)}</pre>'
+    return f'<pre style="font-family: monospace">{_escape(text)}</pre>'

@@ -5,10 +5,11 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from random import SystemRandom
 from typing import Literal, Protocol
 
+from omnigraph.core.classes.dataclass import dataclass
 from omnigraph.core.ids import encode_ulid, encode_ulids
 
 _SYSTEM_RANDOM = SystemRandom()

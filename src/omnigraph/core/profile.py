@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from types import TracebackType
 from typing import Protocol, TypeVar
 
+from omnigraph.core.classes.dataclass import dataclass
 from omnigraph.core.display import Display, Displayed, counted
 
 Subject = TypeVar("Subject")

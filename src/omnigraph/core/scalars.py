@@ -7,9 +7,10 @@ lists those tables and names the rows that a new scalar is missing.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import Enum, StrEnum
 from typing import Final
+
+from omnigraph.core.classes.dataclass import dataclass
 
 
 class Scalar(StrEnum):

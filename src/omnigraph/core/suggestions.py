@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Iterable
 
 from omnigraph.core.limits import SUGGESTION_NAMES_MAX
@@ -19,5 +18,7 @@ def did_you_mean(wrong: str, names: Iterable[str]) -> str | None:
         folded.setdefault(name.lower(), name)
         if len(folded) >= SUGGESTION_NAMES_MAX:
             break
+    import difflib
+
     close = difflib.get_close_matches(wrong.lower()[:100], list(folded), n=1, cutoff=_CLOSE)
     return f"did you mean `{folded[close[0]]}`?" if close else None

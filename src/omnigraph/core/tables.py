@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from typing import Final, Protocol
 
+from omnigraph.core.classes.dataclass import dataclass
 from omnigraph.core.display import Display
 
 EXTERNAL_DIRECTORY: Final = "external"

@@ -8,7 +8,7 @@ with its store, so two graphs of one process may differ.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from omnigraph.core.classes.dataclass import dataclass
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

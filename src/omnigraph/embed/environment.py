@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import cached_property
 from typing import Any
 from urllib.parse import urlsplit
 
+from omnigraph.core.classes.dataclass import dataclass
 from omnigraph.core.ports import Embedder, EmbeddingRole
 from omnigraph.embed.offline import MockEmbedder
 from omnigraph.embed.providers import Gemini, OpenAi, Provider

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
+from omnigraph.core.classes.dataclass import dataclass
 from omnigraph.core.ports import EmbeddingRole
 from omnigraph.embed.vectors import normalized
 

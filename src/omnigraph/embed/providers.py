@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Protocol
 from urllib.parse import quote
 
+from omnigraph.core.classes.dataclass import dataclass
 from omnigraph.core.ports import EmbeddingRole
-from omnigraph.embed.transport import Request
+from omnigraph.embed.request import Request
 from omnigraph.errors import EmbeddingError
 
 

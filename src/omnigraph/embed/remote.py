@@ -5,16 +5,23 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 
+from omnigraph.core.classes.dataclass import dataclass
 from omnigraph.core.ports import EmbeddingRole
 from omnigraph.embed.providers import Provider
-from omnigraph.embed.transport import HttpTransport, Request, Transport
+from omnigraph.embed.request import Request, Transport
 from omnigraph.embed.vectors import unit_vector
 from omnigraph.errors import EmbeddingError, EmbeddingUnavailable
 
 DOUBLINGS_MAX = 10
 """Doublings of the backoff; after them it stays constant."""
+
+
+def _http_transport() -> Transport:
+    from omnigraph.embed.transport import HttpTransport
+
+    return HttpTransport()
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +65,7 @@ class RemoteEmbedder:
     model: str
     key: str = field(repr=False)
     patience: Patience = Patience()
-    transport: Transport = field(default_factory=HttpTransport, repr=False)
+    transport: Transport = field(default_factory=_http_transport, repr=False)
     monotonic: Callable[[], float] = field(default=time.monotonic, repr=False)
     sleep: Callable[[float], None] = field(default=time.sleep, repr=False)
     pace: Pace = field(default_factory=Pace, repr=False, compare=False)

@@ -12,10 +12,11 @@ import ssl
 import time
 import urllib.error
 import urllib.request
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
-from typing import Any, Protocol
+from collections.abc import Callable
+from typing import Any
 
+from omnigraph.core.classes.dataclass import dataclass
+from omnigraph.embed.request import Request
 from omnigraph.errors import EmbeddingError, EmbeddingUnavailable
 
 ANSWER_BYTES_MAX = 64 * 1024 * 1024
@@ -27,23 +28,6 @@ RETRY_AFTER_S_MAX = 600
 _CHUNK_BYTES = 64 * 1024
 _EXCERPT_CHARS = 300
 _TRY_AGAIN = 429
-
-
-@dataclass(frozen=True, slots=True)
-class Request:
-    """A request. The headers contain the API key and are never shown."""
-
-    url: str
-    headers: Mapping[str, str] = field(repr=False)
-    body: Mapping[str, object] = field(repr=False)
-
-
-class Transport(Protocol):
-    """Sends one request, without retries."""
-
-    def __call__(self, request: Request, timeout: float) -> object:
-        """The parsed response; raises EmbeddingUnavailable if a retry may help, otherwise EmbeddingError."""
-        ...
 
 
 class _NoRedirects(urllib.request.HTTPRedirectHandler):

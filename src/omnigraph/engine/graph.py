@@ -42,7 +42,6 @@ from omnigraph.engine.snapshot import Snapshot
 from omnigraph.engine.telemetry import logged
 from omnigraph.exec.graph_view import Derived, GraphView
 from omnigraph.manifest.layout import MAIN, Stamp, read_stamp
-from omnigraph.manifest.publisher import Publisher
 from omnigraph.manifest.reader import Manifests
 from omnigraph.query.ir import QueryIR
 from omnigraph.query.visibility.data_scope import DataScope
@@ -50,7 +49,7 @@ from omnigraph.schema.catalog import Catalog
 from omnigraph.storage.objects.durability import Durability
 from omnigraph.storage.tables.array_cache import ArrayCache, cache_directory
 from omnigraph.storage.tables.store import Store
-from omnigraph.write.context import WriteContext, WriteOptions
+from omnigraph.write.context import Publishing, WriteContext, WriteOptions
 
 if TYPE_CHECKING:
     from omnigraph.core.commit import GraphCommit
@@ -141,7 +140,7 @@ class Graph:
         self._permit = permit
         self._manifests = Manifests(store, stamp or read_stamp(store))
         self._context = WriteContext(
-            self._manifests, Publisher(self._manifests, _stage_wave), clock, ids or UlidSource(clock)
+            self._manifests, Publishing(self._manifests, _stage_wave), clock, ids or UlidSource(clock)
         )
         self._moments = Moments.of(self._context)
         self._compiler = Compiler()

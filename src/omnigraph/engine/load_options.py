@@ -9,12 +9,13 @@ import functools
 import inspect
 import os
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import KW_ONLY
 from enum import Enum
 from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar, cast
 
 from omnigraph.core.actors import Caller, actor_id
 from omnigraph.core.calls.arguments import Arguments
+from omnigraph.core.classes.dataclass import dataclass
 from omnigraph.engine.engine_choice import EMBEDDED
 from omnigraph.errors import Hint, UsageError
 from omnigraph.manifest.layout import MAIN

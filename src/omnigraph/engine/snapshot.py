@@ -10,35 +10,34 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import TYPE_CHECKING, Any, overload
 
 import pyarrow as pa
 
 from omnigraph.core.actors import Action, Need
+from omnigraph.core.classes.dataclass import dataclass
 from omnigraph.core.display import Display, Displayed, counted
 from omnigraph.core.lru import Lru
 from omnigraph.engine.permits.permit import ANYONE, Permit
-from omnigraph.engine.schema.text import SchemaText
 from omnigraph.errors import UsageError
 from omnigraph.history.state import ManifestState
 from omnigraph.manifest.cleaned import reading
 from omnigraph.manifest.schemas import read_order, read_text
-from omnigraph.query.visibility.catalog import printable, visible_catalog
 from omnigraph.query.visibility.data_scope import DataScope
 from omnigraph.rows.arrow_types import Entity, row_bytes, table_schema
 from omnigraph.rows.ends.references import shown_batch, shown_names
-from omnigraph.rows.write.json import Dates, write_lines
 from omnigraph.schema.catalog import Catalog, EdgeType, PropertyOrder, type_named, types_named
-from omnigraph.schema.print import to_pg
 from omnigraph.storage.tables.filters import RowFilter
 from omnigraph.storage.tables.scan import scan
 from omnigraph.storage.tables.store import Store
 
 if TYPE_CHECKING:
+    from omnigraph.engine.schema.text import SchemaText
     from omnigraph.engine.views.types import TypeViews
     from omnigraph.engine.views.view import EntityView
     from omnigraph.exec.visibility.rows import VisibleRows
+    from omnigraph.rows.write.json import Dates
 
 _ORDERS: Lru[tuple[str, str], PropertyOrder] = Lru(64)
 """Orders of properties by graph and digest of the schema: texts are stored once under their digest."""
@@ -62,6 +61,7 @@ class Snapshot(Displayed):
         if scope is None:
             return self
         from omnigraph.exec.visibility.rows import VisibleRows
+        from omnigraph.query.visibility.catalog import visible_catalog
 
         visible = VisibleRows(self.store, self.manifest.tables, self.catalog, scope)
         return replace(self, catalog=visible_catalog(self.catalog, scope), visible=visible)
@@ -133,6 +133,8 @@ class Snapshot(Displayed):
     @property
     def schema(self) -> SchemaText:
         """The schema as it was written: a text that displays itself."""
+        from omnigraph.engine.schema.text import SchemaText
+
         return SchemaText.of(self.schema_text(), self.catalog, self._declared())
 
     def column_order(self, entity: Entity) -> list[str]:
@@ -159,6 +161,9 @@ class Snapshot(Displayed):
     def schema_text(self) -> str:
         """The schema as it was written; inside a scope, the declarations of what exists there."""
         if self.visible is not None:
+            from omnigraph.query.visibility.catalog import printable
+            from omnigraph.schema.print import to_pg
+
             return to_pg(printable(self.catalog.schema), self._declared())
         return read_text(self.store, self.manifest.schema_digest)
 
@@ -223,22 +228,28 @@ class Snapshot(Displayed):
         rows = pa.Table.from_batches(batches) if batches else table_schema(entity).empty_table().select(names)
         return rows.sort_by("id")
 
-    def export(self, types: list[str] | None = None, *, dates: str = Dates.NUMBER.value) -> Iterator[bytes]:
+    def export(self, types: list[str] | None = None, *, dates: str = "number") -> Iterator[bytes]:
         """The graph as JSON lines in the form that ``load`` reads: edges, then nodes, each by type and id.
 
         ``dates`` are days and milliseconds (``number``), or texts such as ``2020-01-31`` (``iso``).
         """
+        from omnigraph.rows.write.json import Dates
+
         if dates not in {form.value for form in Dates}:
             raise UsageError(f"unknown form of dates {dates!r}", hint="use iso or number")
         chosen = self.entities() if types is None else [entity for name in types for entity in self.entities(name)]
         return self.export_types(chosen, Dates(dates))
 
-    def export_types(self, chosen: Sequence[Entity], dates: Dates = Dates.NUMBER) -> Iterator[bytes]:
-        """The same for types that the caller has found already."""
+    def export_types(self, chosen: Sequence[Entity], dates: Dates | None = None) -> Iterator[bytes]:
+        """The same for types that the caller has found already; days and milliseconds by default."""
+        from omnigraph.rows.write.json import Dates
+
         self.require(Action.EXPORT)
-        return self._lines(chosen, dates)
+        return self._lines(chosen, dates or Dates.NUMBER)
 
     def _lines(self, chosen: Sequence[Entity], dates: Dates) -> Iterator[bytes]:
+        from omnigraph.rows.write.json import write_lines
+
         for entity in sorted(chosen, key=lambda entity: entity.table_key):
             rows_max = max(1, self.store.tuning.sorted_bytes // row_bytes(entity))
             with self.reading():

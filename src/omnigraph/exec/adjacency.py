@@ -12,12 +12,13 @@ Example: edges 0 -> 2, 0 -> 1, 2 -> 0, 0 -> 2 (edge rows 0 to 3) over three node
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+
+from omnigraph.core.classes.dataclass import dataclass
 
 PACKED_MIN = 1_024
 """Edges from which packed keys are sorted: for fewer, packing takes longer than it saves."""

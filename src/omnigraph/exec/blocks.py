@@ -7,11 +7,11 @@ over the distinct combinations, and every match carries the number of its combin
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 
 import numpy as np
 import pyarrow as pa
 
+from omnigraph.core.classes.dataclass import dataclass
 from omnigraph.exec.adjacency import Adjacency, is_ascending
 from omnigraph.exec.budget import Budget
 from omnigraph.exec.frame import Frame

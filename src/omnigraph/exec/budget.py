@@ -6,10 +6,11 @@ import ctypes
 import threading
 import time
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import field
 
 import pyarrow as pa
 
+from omnigraph.core.classes.dataclass import dataclass
 from omnigraph.errors import Hint, LimitExceeded, QueryCancelled
 
 BYTES_PER_BINDING = 8

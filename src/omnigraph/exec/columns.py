@@ -8,13 +8,13 @@ whole.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from itertools import groupby
 from typing import Any, TypeVar
 
 import numpy as np
 import pyarrow as pa
 
+from omnigraph.core.classes.dataclass import dataclass
 from omnigraph.core.lru import Lru, held_bytes
 from omnigraph.core.tables import TablePin
 from omnigraph.exec.adjacency import Rows
@@ -154,7 +154,7 @@ class Columns:
         if not pieces or len(pieces) < len(spread.parts):
             return None
         if len(pieces) == 1:
-            return pieces[0].take(pa.array(spread.offsets))
+            return pieces[0].take(as_indices(spread.offsets))
         taken = [
             piece.take(pa.array(spread.offsets[spread.order[start:end]]))
             for piece, start, end in zip(pieces, spread.cuts[:-1], spread.cuts[1:], strict=True)
@@ -209,3 +209,9 @@ class Spread:
         places = np.empty(len(self.order), np.int64)
         places[self.order] = np.arange(len(self.order))
         return places
+
+
+def as_indices(rows: Rows) -> pa.Array:
+    """Row numbers as Arrow, on the same memory. ``pa.array`` would import the masked arrays of NumPy."""
+    stored = np.ascontiguousarray(rows, np.int64)
+    return pa.Array.from_buffers(pa.int64(), len(stored), [None, pa.py_buffer(stored)])

@@ -12,7 +12,6 @@ from omnigraph.core.operators import BinaryOperator, Quantifier
 from omnigraph.errors import InputError
 from omnigraph.exec.budget import Budget
 from omnigraph.exec.frame import BLOCK_MARK, Frame
-from omnigraph.exec.functions.casts import cast
 from omnigraph.exec.functions.rowwise import each
 from omnigraph.exec.functions.substrings import contains
 from omnigraph.exec.numbers import arithmetic, compare, is_member, list_holds
@@ -107,6 +106,8 @@ class Evaluator:
                 return self._call(expression, frame)
             case ir.Cast():
                 operand = expression.operand
+                from omnigraph.exec.functions.casts import cast
+
                 return cast(self._value(operand, frame), operand.type, expression.type)
             case ir.Case():
                 return self._case(expression, frame)

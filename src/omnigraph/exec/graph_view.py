@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from enum import Enum
+from functools import cached_property
+from typing import TYPE_CHECKING
 
+from omnigraph.core.classes.dataclass import dataclass
 from omnigraph.core.lru import Lru
 from omnigraph.core.tables import TablePin
 from omnigraph.exec.adjacency import Rows, sorted_set
@@ -12,12 +15,9 @@ from omnigraph.exec.columns import Columns
 from omnigraph.exec.id_map import IdMaps
 from omnigraph.exec.search import Searcher
 from omnigraph.exec.tables import TableView
-from omnigraph.exec.topology.cache import Topologies
 from omnigraph.exec.topology.indexed import SOURCE, TARGET, IndexedTopology
-from omnigraph.exec.topology.mixed import MixedTopology, NodeRanges
 from omnigraph.exec.topology.neighbours import Topology
 from omnigraph.exec.topology.pins import Pins
-from omnigraph.exec.topology.visible import visible_topology
 from omnigraph.exec.topology.walkable import Steps, Walkable
 from omnigraph.history.state import ManifestState
 from omnigraph.query.ir import ONE_HOP, Direction, Expand, ShortestPath, VisibleEdges
@@ -26,6 +26,10 @@ from omnigraph.schema.catalog import Catalog
 from omnigraph.schema.ir import Pair
 from omnigraph.storage.tables.array_cache import ArrayCache
 from omnigraph.storage.tables.store import Store
+
+if TYPE_CHECKING:
+    from omnigraph.exec.topology.cache import Topologies
+    from omnigraph.exec.topology.mixed import MixedTopology
 
 INDEXED_STARTS_MAX = 20
 INDEXED_HOPS_MAX = 2
@@ -55,7 +59,8 @@ class Traversal(Enum):
 class Derived:
     """State derived from pins, shared by the queries of a graph; may be dropped at any time."""
 
-    topologies: Topologies
+    files: ArrayCache
+    """Entries worth keeping beyond this process."""
     id_maps: IdMaps
     columns: Columns = field(default_factory=Columns)
     searcher: Searcher = field(default_factory=Searcher)
@@ -67,7 +72,13 @@ class Derived:
     @classmethod
     def kept_in(cls, files: ArrayCache) -> Derived:
         """Empty caches; entries worth keeping beyond this process are persisted in these files."""
-        return cls(Topologies(files), IdMaps(files))
+        return cls(files, IdMaps(files))
+
+    @cached_property
+    def topologies(self) -> Topologies:
+        from omnigraph.exec.topology.cache import Topologies
+
+        return Topologies(self.files)
 
 
 @dataclass(frozen=True)
@@ -133,6 +144,8 @@ class GraphView:
 
         ``ends`` are the types of the bound end and of the other one.
         """
+        from omnigraph.exec.topology.mixed import MixedTopology, NodeRanges
+
         edge = self.catalog.edges[edge_name]
         hidden = () if visible is None else set(edge.node_types).difference(name for name, _ in visible.nodes)
         pairs = [pair for pair in edge.pairs if not set(pair) & set(hidden)]
@@ -151,6 +164,8 @@ class GraphView:
         key = (edge, source, target, pins.tags, self.state.schema_digest, visible)
         known = self.derived.visible.get(key)
         if known is None:
+            from omnigraph.exec.topology.visible import visible_topology
+
             whole = self.derived.topologies.get(pins)
             known = visible_topology(whole, pins, visible, self.derived.searcher)
             self.derived.visible.put(key, known)

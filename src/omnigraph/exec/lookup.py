@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 import pyarrow as pa
 
+from omnigraph.core.classes.dataclass import dataclass
 from omnigraph.core.operators import BinaryOperator
 from omnigraph.exec.evaluate import constant
 from omnigraph.exec.tables import TableView

@@ -2,28 +2,25 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
 
+from omnigraph.core.classes.dataclass import dataclass
 from omnigraph.core.profile import Profiler
 from omnigraph.exec.blocks import InnerBlocks, have_matches, with_matches
 from omnigraph.exec.budget import Budget
 from omnigraph.exec.evaluate import Evaluator
 from omnigraph.exec.frame import Frame, stacked
 from omnigraph.exec.graph_view import GraphView
-from omnigraph.exec.rank.best import Wanted, best_rows, wanted_rows
-from omnigraph.exec.rank.ranking import score
 from omnigraph.exec.scan import scan_rows, scan_whole
 from omnigraph.exec.shape.order import bounds
 from omnigraph.exec.shape.partitions import ordered, rows_at_once
 from omnigraph.exec.shape.row_groups import collapse
 from omnigraph.exec.shape.shaped import FrameReader
 from omnigraph.exec.stages import FormerStages
-from omnigraph.exec.walk.counting import arrive, forget_walk
-from omnigraph.exec.walk.reach_counts import count_reached
-from omnigraph.exec.walk.traverse import expand_rows, shortest_rows
 from omnigraph.exec.whole.edges import is_every_edge
 from omnigraph.exec.whole.rows import Whole
 from omnigraph.query import expressions as ir
@@ -47,6 +44,9 @@ from omnigraph.query.ir import (
 )
 from omnigraph.query.liveness import Demand, Multiplicity, forgotten_walk, inner_demand, input_demand
 from omnigraph.query.variables import walk
+
+if TYPE_CHECKING:
+    from omnigraph.exec.rank.best import Wanted
 
 FOUND = ir.ComputedPart.FOUND.value
 
@@ -137,6 +137,8 @@ class Runner:
             case Expand():
                 return self._expand(operator, demand)
             case ShortestPath():
+                from omnigraph.exec.walk.traverse import shortest_rows
+
                 frame = self._collapsed(self._input(operator, demand), demand)
                 return shortest_rows(operator, frame, self.graph, self.budget)
             case CrossJoin():
@@ -146,10 +148,7 @@ class Runner:
             case AntiJoin() | Mark() | OptionalJoin():
                 return self._joined(operator, demand)
             case Score():
-                frame = self._input(operator, demand)
-                if self._wanted is not None and self._wanted.operator is operator:
-                    frame = best_rows(self._wanted, frame, self._searcher, self.evaluator.uses)
-                return score(operator, frame, self._searcher, self.evaluator.uses)
+                return self._scored(operator, self._input(operator, demand))
             case Sort():
                 return self._sorted(operator, demand, None)
             case Slice():
@@ -180,6 +179,14 @@ class Runner:
         parts = [frame.rows(start, min(start + size, frame.length)) for start in starts]
         return frame.where(np.concatenate([self.evaluator.mask(operator.predicate, part) for part in parts]))
 
+    def _scored(self, operator: Score, frame: Frame) -> Frame:
+        from omnigraph.exec.rank.best import best_rows
+        from omnigraph.exec.rank.ranking import score
+
+        if self._wanted is not None and self._wanted.operator is operator:
+            frame = best_rows(self._wanted, frame, self._searcher, self.evaluator.uses)
+        return score(operator, frame, self._searcher, self.evaluator.uses)
+
     def _sorted(self, operator: Sort, demand: Demand, stop: int | None) -> Frame:
         """Sorted rows: all, or the first ``stop``."""
         # A limit counts rows, so rows with a multiplicity above one must not reach this operator.
@@ -201,7 +208,11 @@ class Runner:
         below, stop = operator.input, None if operator.limit is None else operator.offset + operator.limit
         if isinstance(below, Sort):
             self.budget.check()
-            self._wanted = wanted_rows(operator)
+            self._wanted = None
+            if isinstance(below.input, Score):
+                from omnigraph.exec.rank.best import wanted_rows
+
+                self._wanted = wanted_rows(operator)
             with self.profiler.step(below, describe) as step:
                 frame = self._sorted(below, demand, stop)
                 step.rows = frame.length
@@ -251,6 +262,9 @@ class Runner:
         return with_matches(operator, frame, matches, self.budget)
 
     def _expand(self, operator: Expand, demand: Demand) -> Frame:
+        from omnigraph.exec.walk.counting import forget_walk
+        from omnigraph.exec.walk.traverse import expand_rows
+
         if not demand.may_collapse:
             return expand_rows(operator, self._input(operator, demand), self.graph, self.evaluator, self.budget)
         forgotten = forgotten_walk(operator, demand)
@@ -278,6 +292,10 @@ class Runner:
 
     def _step(self, step: Expand, frame: Frame, demand: Demand) -> Frame:
         """Expand one edge where equal rows may be collapsed."""
+        from omnigraph.exec.walk.counting import arrive
+        from omnigraph.exec.walk.reach_counts import count_reached
+        from omnigraph.exec.walk.traverse import expand_rows
+
         self.budget.check()
         made = arrive(step, frame, demand, self.graph, self.evaluator, self.budget)
         if made is not None:

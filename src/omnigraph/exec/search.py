@@ -7,21 +7,24 @@ change them. An index provides scores only if it covers exactly the live rows.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from typing import cast
+from dataclasses import field
+from functools import cached_property
+from typing import TYPE_CHECKING, cast
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from omnigraph.core.classes.dataclass import dataclass
 from omnigraph.core.lru import Lru
 from omnigraph.errors import InputError
 from omnigraph.exec.tables import Rows, TableView
-from omnigraph.exec.vectors import VectorCache, measured
 from omnigraph.query import expressions as ir
 from omnigraph.storage.index.indexes import Coverage, IndexKind
-from omnigraph.storage.index.reads import search_text
-from omnigraph.storage.index.text_index import TextIndex
+
+if TYPE_CHECKING:
+    from omnigraph.exec.vectors import VectorCache
+    from omnigraph.storage.index.text_index import TextIndex
 
 TEXT_INDEXES_MAX = 32
 """Text columns indexed in memory by one process."""
@@ -45,7 +48,12 @@ class Searcher:
 
     _indexes: Lru[tuple[str, int, str], TextIndex] = field(default_factory=lambda: Lru(TEXT_INDEXES_MAX))
     _rests: Lru[tuple[str, int, str], _Rest] = field(default_factory=lambda: Lru(TEXT_INDEXES_MAX))
-    vectors: VectorCache = field(default_factory=VectorCache)
+
+    @cached_property
+    def vectors(self) -> VectorCache:
+        from omnigraph.exec.vectors import VectorCache
+
+        return VectorCache()
 
     def _is_known(self, table: TableView, column: str) -> bool:
         return self._indexes.get((table.pin.location, table.pin.lance_version, column)) is not None
@@ -54,6 +62,8 @@ class Searcher:
         key = (table.pin.location, table.pin.lance_version, column)
         known = self._indexes.get(key)
         if known is None:
+            from omnigraph.storage.index.text_index import TextIndex
+
             known = TextIndex.build(table.live_column(column))
             self._indexes.put(key, known)
         return known
@@ -63,6 +73,8 @@ class Searcher:
         key = (table.pin.location, table.pin.lance_version, column)
         known = self._rests.get(key)
         if known is None:
+            from omnigraph.storage.index.text_index import TextIndex
+
             rows = table.rows_in(index.uncovered)
             known = _Rest(rows, TextIndex.build(table.values(column, rows)))
             self._rests.put(key, known)
@@ -79,6 +91,8 @@ class Searcher:
         index = table.index(column, IndexKind.TEXT)
         if index is None or self._is_known(table, column):
             return self._index(table, column).search(query, edits).rows
+        from omnigraph.storage.index.reads import search_text
+
         uses.append(index)
         covered, _ = search_text(table.store, table.pin, column, query, edits)
         rest = self._rest(table, column, index)
@@ -93,6 +107,8 @@ class Searcher:
         column = ranking.text.name
         index = scoring_index(table, column)
         if index is not None:
+            from omnigraph.storage.index.reads import search_text
+
             uses.append(index)
             addresses, scores = search_text(table.store, table.pin, column, query, 0)
             return table.layout.numbers_at(addresses), scores
@@ -147,6 +163,8 @@ def edits_of(search: ir.Search) -> int | None:
 
 def distances(vectors: pa.Array, query: tuple[float, ...]) -> pa.Array:
     """L2 distances; null for a null vector."""
+    from omnigraph.exec.vectors import measured
+
     missing = vectors.is_null().to_numpy(zero_copy_only=False)
     matrix = vectors.flatten().to_numpy(zero_copy_only=False).reshape(-1, len(query))
     found = np.zeros(len(vectors), np.float32)

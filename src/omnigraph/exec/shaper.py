@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
+from typing import TYPE_CHECKING
 from weakref import WeakMethod
 
 import numpy as np
 import pyarrow as pa
 
+from omnigraph.core.classes.dataclass import dataclass
 from omnigraph.core.profile import Profiler
 from omnigraph.exec.budget import Budget
 from omnigraph.exec.evaluate import OUTPUT
 from omnigraph.exec.frame import Frame
 from omnigraph.exec.graph_view import GraphView
 from omnigraph.exec.run import Runner
-from omnigraph.exec.shape.group import group
 from omnigraph.exec.shape.nested import nested, result_schema
 from omnigraph.exec.shape.order import Key, bounds
 from omnigraph.exec.shape.partitions import different, ordered, rows_at_once
@@ -22,13 +23,16 @@ from omnigraph.exec.shape.result_rows import ResultRows
 from omnigraph.exec.shape.row_groups import collapse
 from omnigraph.exec.shape.shaped import FrameReader, Shaped, taken
 from omnigraph.exec.stages import FormerStages
-from omnigraph.exec.whole.groups import WholeGroup
 from omnigraph.query import expressions as ir
 from omnigraph.query.explain import describe
 from omnigraph.query.ir import Column, Distinct, Filter, Group, Operator, Project, QueryIR, Slice, Sort, SortKey, Union
 from omnigraph.query.liveness import is_shaped, shaped_demand
 from omnigraph.query.variables import walk
 from omnigraph.rows.arrow_types import column_type
+
+if TYPE_CHECKING:
+    from omnigraph.exec.whole.groups import WholeGroup
+    from omnigraph.exec.whole.rows import Whole
 
 RESULT = "Result"
 """The profile step that reads the result columns."""
@@ -95,7 +99,7 @@ class Shaper:
                 return self._projected(operator, self._runner.frame(operator.input, shaped_demand(operator)))
             case Group() if is_shaped(operator.input):
                 reader = self._over(self._shaped(operator.input, columns))
-                return group(operator, reader.frame, self._runner.evaluator, self._tuning)
+                return self._groups(operator, reader.frame)
             case Group():
                 return self._grouped(operator)
             case Distinct(input=Project() as projection):
@@ -120,17 +124,27 @@ class Shaper:
     def _grouped(self, operator: Group) -> Shaped:
         demand = shaped_demand(operator)
         whole = self._runner.whole(operator.input, demand)
-        plan = None if whole is None else WholeGroup.of(operator.columns, whole, self.budget)
+        plan = None if whole is None else self._whole_group(operator, whole)
         if plan is not None:
             return plan.shaped(self._runner.evaluator)
         frame = self._runner.frame(operator.input, demand) if whole is None else whole.frame()
+        return self._groups(operator, frame)
+
+    def _groups(self, operator: Group, frame: Frame) -> Shaped:
+        from omnigraph.exec.shape.group import group
+
         return group(operator, frame, self._runner.evaluator, self._tuning)
+
+    def _whole_group(self, operator: Group | Project, whole: Whole) -> WholeGroup | None:
+        from omnigraph.exec.whole.groups import WholeGroup
+
+        return WholeGroup.of(operator.columns, whole, self.budget)
 
     def _under_distinct(self, operator: Project) -> tuple[Shaped, bool]:
         """The rows of a projection, and whether they are already distinct: groups without aggregates are."""
         demand = shaped_demand(operator, under_distinct=True)
         whole = self._runner.whole(operator.input, demand)
-        plan = None if whole is None else WholeGroup.of(operator.columns, whole, self.budget)
+        plan = None if whole is None else self._whole_group(operator, whole)
         if plan is not None:
             return plan.shaped(self._runner.evaluator), True
         frame = self._runner.frame(operator.input, demand) if whole is None else whole.frame()

@@ -7,7 +7,7 @@ numbers outlive a commit.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import cached_property
 
 import numpy as np
@@ -15,6 +15,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from omnigraph.core.classes.dataclass import dataclass
 from omnigraph.core.tables import TablePin
 from omnigraph.exec.adjacency import contains
 from omnigraph.exec.coded.codes import Coded, is_codable
@@ -24,7 +25,7 @@ from omnigraph.rows.arrow_types import Entity, table_schema
 from omnigraph.rows.ends.references import shown_types
 from omnigraph.schema.catalog import EdgeType
 from omnigraph.storage.index.indexes import Coverage, IndexKind
-from omnigraph.storage.index.reads import known_indexes, look_up
+from omnigraph.storage.index.known import known_indexes
 from omnigraph.storage.tables.columns_by_fragment import layout_of
 from omnigraph.storage.tables.filters import Comparison, RowFilter
 from omnigraph.storage.tables.row_layout import Layout
@@ -223,6 +224,8 @@ class TableView:
 
     def looked_up(self, condition: RowFilter) -> Rows:
         """Row numbers that satisfy a filter on an indexed column, ascending."""
+        from omnigraph.storage.index.reads import look_up
+
         return self.at_addresses(look_up(self.store, self.pin, condition))
 
     def read_once(self, name: str) -> pa.Array:

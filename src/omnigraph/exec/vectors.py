@@ -15,13 +15,14 @@ Vectors are kept by fragment, so a commit reads its own rows only.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from itertools import pairwise
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from omnigraph.core.classes.dataclass import dataclass
 from omnigraph.core.lru import Lru, held_bytes
 from omnigraph.exec.adjacency import Mask, Rows
 from omnigraph.exec.tables import HELD_BYTES_MAX, TableView

@@ -9,9 +9,10 @@ from __future__ import annotations
 
 import heapq
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from enum import Flag, auto
 
+from omnigraph.core.classes.dataclass import dataclass
 from omnigraph.core.commit import GraphCommit
 
 Lookup = Callable[[str], GraphCommit]

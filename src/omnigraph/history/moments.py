@@ -12,10 +12,10 @@ commits can be read. The characters of steps and times are not allowed in names 
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import assert_never
 
+from omnigraph.core.classes.dataclass import dataclass
 from omnigraph.core.limits import MOMENT_CHARS_MAX, MOMENT_STEPS_MAX
 from omnigraph.core.temporal import datetime_to_milliseconds, parse_datetime
 from omnigraph.errors import UsageError

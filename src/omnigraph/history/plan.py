@@ -6,9 +6,10 @@ A plan holds neither handles nor data, only names of staged versions; applying i
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from enum import Enum
 
+from omnigraph.core.classes.dataclass import dataclass
 from omnigraph.core.commit import CommitKind, GraphCommit, ManifestPlace, TableChange
 from omnigraph.core.tables import FileRecord, TablePin
 from omnigraph.history.state import ManifestState

@@ -7,9 +7,9 @@ test walks all of them.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from enum import Enum
 
+from omnigraph.core.classes.dataclass import dataclass
 from omnigraph.core.commit import CommitKind, GraphCommit
 from omnigraph.history.plan import PublishPlan, WriteMode
 from omnigraph.history.state import ManifestState

@@ -13,8 +13,9 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 
+from omnigraph.core.classes.dataclass import dataclass
 from omnigraph.core.commit import GraphCommit
 
 Span = tuple[int, int, int]

@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import unicodedata
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from enum import Enum
 
+from omnigraph.core.classes.dataclass import dataclass
 from omnigraph.core.limits import DIAGNOSTICS_MAX
 from omnigraph.errors import CompileError
 from omnigraph.lang.source import Source, Span

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 
+from omnigraph.core.classes.dataclass import dataclass
 from omnigraph.lang.gq_expression_ast import (
     EVERY_PROPERTY,
     Aggregate,

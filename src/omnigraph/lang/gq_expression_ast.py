@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from enum import Enum
 from typing import assert_never
 
+from omnigraph.core.classes.dataclass import dataclass
 from omnigraph.core.operators import AggregateFunction, BinaryOperator, Quantifier
 from omnigraph.lang.source import Span
 from omnigraph.lang.syntax import Name, TypeRef

@@ -7,8 +7,7 @@ error it resumes at the next clause, statement or query, so that one run reports
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
+from omnigraph.core.classes.dataclass import dataclass
 from omnigraph.lang.cursor import Cursor, SyntaxProblem, parse_type
 from omnigraph.lang.diagnostics import Diagnostic
 from omnigraph.lang.gq_ast import (
@@ -25,7 +24,6 @@ from omnigraph.lang.gq_expressions import parse_expression
 from omnigraph.lang.lexer import Comment, Kind
 from omnigraph.lang.mutation.parser import STATEMENTS, at_mutation, parse_mutation, parse_record_fields
 from omnigraph.lang.reads.body import parse_read, tail_hint
-from omnigraph.lang.reads.foreign import TRANSLATED_MAX, foreign_text
 from omnigraph.lang.source import Source
 from omnigraph.lang.syntax import Name, TypeRef
 
@@ -145,6 +143,8 @@ def _query(cursor: Cursor) -> Query:
 
 def _refuse_foreign(cursor: Cursor) -> None:
     """Report a text in Cypher or SQL as such."""
+    from omnigraph.lang.reads.foreign import TRANSLATED_MAX, foreign_text
+
     start = cursor.token.span.start
     found = foreign_text(cursor.lexed.source.text[start : start + TRANSLATED_MAX])
     if found is not None:

@@ -8,10 +8,10 @@ word is reserved in either language.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from enum import Enum
 from typing import NamedTuple
 
+from omnigraph.core.classes.dataclass import dataclass
 from omnigraph.lang.source import Source, Span
 
 

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from enum import Enum
 
+from omnigraph.core.classes.dataclass import dataclass
 from omnigraph.lang.source import Span
 from omnigraph.lang.syntax import Name, TypeRef
 

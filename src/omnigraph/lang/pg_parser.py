@@ -6,8 +6,7 @@ member of a body or the next declaration, so that one run reports all errors.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
+from omnigraph.core.classes.dataclass import dataclass
 from omnigraph.core.limits import CARDINALITY_MAX, INTEGER_LITERAL_MAX
 from omnigraph.lang.cursor import Cursor, SyntaxProblem, parse_type
 from omnigraph.lang.diagnostics import Diagnostic

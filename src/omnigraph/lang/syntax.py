@@ -5,8 +5,9 @@ Spans are excluded from comparison, so two trees are equal exactly if their cont
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 
+from omnigraph.core.classes.dataclass import dataclass
 from omnigraph.lang.source import Span
 
 

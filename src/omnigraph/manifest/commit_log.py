@@ -20,8 +20,6 @@ from omnigraph.core.tables import FileRecord, TablePin
 from omnigraph.errors import CorruptionError
 from omnigraph.history.commits import first_parents
 from omnigraph.history.state import COMMIT_LOG_KEY, COMMIT_LOG_LOCATION, ManifestState
-from omnigraph.storage.stage import staging
-from omnigraph.storage.stage.fold import fold_in_order
 from omnigraph.storage.tables.filters import AllOf, Comparison
 from omnigraph.storage.tables.lance_table import open_table
 from omnigraph.storage.tables.port import TableFragment
@@ -49,6 +47,8 @@ _AFTER_IDS = "~"
 
 def create_log(store: Store) -> tuple[TablePin, tuple[FileRecord, ...]]:
     """The empty, durable log of a new graph, and its files, which the first spill will refer to."""
+    from omnigraph.storage.stage import staging
+
     staged = staging.create_table(store, COMMIT_LOG_LOCATION, _SCHEMA)
     staging.sync_created(store, [staged])
     return TablePin(COMMIT_LOG_KEY, COMMIT_LOG_LOCATION, staged.version, 1, 0), staged.files
@@ -64,6 +64,9 @@ def spill(store: Store, state: ManifestState) -> ManifestState:
     # A version number is meaningless without its incarnation: a fork carries commits of its parent's manifest.
     newest = tuple(commit for commit in state.commits if _is_of(state, commit))
     old = tuple(commit for commit in state.commits if not _is_of(state, commit))
+    from omnigraph.storage.stage import staging
+    from omnigraph.storage.stage.fold import fold_in_order
+
     pin = state.log
     base = store.open(pin.location, pin.lance_version)
     rows, replaced = fold_in_order(store, base, pin.location, _to_arrow(old))

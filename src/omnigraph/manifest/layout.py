@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from urllib.parse import quote, unquote
 
 import pyarrow as pa
 
+from omnigraph.core.classes.dataclass import dataclass
 from omnigraph.errors import CorruptionError, FormatError, Hint, NotAGraphError
 from omnigraph.history.state import ManifestRow
 from omnigraph.storage.objects.places import diagnose
 from omnigraph.storage.objects.sealed import seal, unseal
-from omnigraph.storage.outbox.outbox import AHEAD
+from omnigraph.storage.objects.version_names import AHEAD
 from omnigraph.storage.tables.store import Store
 
 FORMAT = 1

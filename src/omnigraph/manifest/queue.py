@@ -8,9 +8,10 @@ from __future__ import annotations
 import threading
 from collections import deque
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Final, Protocol
 
+from omnigraph.core.classes.dataclass import dataclass
 from omnigraph.core.commit import GraphCommit
 from omnigraph.errors import OutcomeUnknown
 from omnigraph.history.plan import PublishPlan

@@ -7,10 +7,11 @@ from __future__ import annotations
 
 import threading
 import time
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 
 import pyarrow as pa
 
+from omnigraph.core.classes.dataclass import dataclass
 from omnigraph.core.commit import GraphCommit
 from omnigraph.core.hints import verify_hint
 from omnigraph.core.lru import Lru

@@ -9,9 +9,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import suppress
-from dataclasses import dataclass
 from functools import lru_cache
 
+from omnigraph.core.classes.dataclass import dataclass
 from omnigraph.errors import ContentionError, CorruptionError, OmnigraphError, OutcomeUnknown, StorageError
 from omnigraph.manifest.layout import BRANCHES, REFS_PREFIX, branch_of_ref, ref_path
 from omnigraph.storage.objects.sealed import damaged, seal, unseal

@@ -13,7 +13,6 @@ from omnigraph.core.hints import verify_hint
 from omnigraph.core.tables import FileRecord
 from omnigraph.errors import CorruptionError, InputError
 from omnigraph.history.state import schema_path
-from omnigraph.lang.declarations.order import declared_order
 from omnigraph.schema.catalog import PropertyOrder
 from omnigraph.schema.ir import SchemaIR
 from omnigraph.schema.json_form import digest, from_json_text, shape_hash, to_json_text
@@ -81,6 +80,8 @@ def read_order(store: Store, schema_digest: str) -> PropertyOrder:
 
     The text is not checked, which saves a request: a damaged text costs the order of columns, not the data.
     """
+    from omnigraph.lang.declarations.order import declared_order
+
     content = store.objects.read(text_path(schema_digest))
     return declared_order((content or b"").decode(errors="replace"))
 

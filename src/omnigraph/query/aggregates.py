@@ -7,8 +7,9 @@ A new aggregate is a member of ``AggregateFunction``, a row here, and a row in t
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
+from omnigraph.core.classes.dataclass import dataclass
 from omnigraph.core.decimals import DIGITS_MAX
 from omnigraph.core.operators import AggregateFunction
 from omnigraph.core.scalars import Scalar

@@ -8,9 +8,10 @@ filters, and ``not`` blocks. So filters and ``not`` blocks may be anywhere in th
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import field
 from enum import Enum
 
+from omnigraph.core.classes.dataclass import dataclass
 from omnigraph.core.limits import PATTERNS_MAX
 from omnigraph.lang import gq_ast as ast
 from omnigraph.query import expressions as ir

@@ -14,10 +14,7 @@ from omnigraph.query.bind import check_exists
 from omnigraph.query.blocks.mentions import shaping_expressions
 from omnigraph.query.ir import MutationIR, Operator, ParameterIR, QueryIR
 from omnigraph.query.lower import lower_read
-from omnigraph.query.mutation.mutation import check_mutation
-from omnigraph.query.polymorphic.added import plan_added
-from omnigraph.query.polymorphic.expand import is_polymorphic
-from omnigraph.query.polymorphic.plan import plan_union
+from omnigraph.query.polymorphic.several import is_polymorphic
 from omnigraph.query.reads import check_read
 from omnigraph.query.rewrite import rewrite
 from omnigraph.query.scope import UNCODED, Context
@@ -25,7 +22,6 @@ from omnigraph.query.shaping.returned import enter
 from omnigraph.query.stages.former import Planned
 from omnigraph.query.visibility.catalog import visible_catalog
 from omnigraph.query.visibility.data_scope import DataScope
-from omnigraph.query.visibility.restrict import restrict
 from omnigraph.schema.catalog import Catalog
 from omnigraph.schema.types import PropertyType, type_from_syntax
 
@@ -92,11 +88,17 @@ def check_query(
         catalog = visible_catalog(catalog, scope)
 
     def restricted(root: Operator) -> Operator:
-        return root if scope is None else restrict(root, scope, catalog)
+        if scope is None:
+            return root
+        from omnigraph.query.visibility.restrict import restrict
+
+        return restrict(root, scope, catalog)
 
     context = Context(catalog, {}, diagnostics, check_exists=check_exists)
     parameters = _declare_parameters(context, query)
     if isinstance(query.body, ast.MutationBody):
+        from omnigraph.query.mutation.mutation import check_mutation
+
         statements = check_mutation(context, query.body, parameters, restricted)
         return None if diagnostics.has_errors else MutationIR(query.name.text, parameters, statements)
     plan = plan_read(context, query.body)
@@ -114,8 +116,12 @@ def plan_read(context: Context, body: ast.ReadBody) -> Planned | None:
             return None
         return plan_read(replace(context, former=former), replace(body, former=None))
     if body.union:
+        from omnigraph.query.polymorphic.added import plan_added
+
         return plan_added(context, body, plan_read)
     if is_polymorphic(context, body.clauses, shaping_expressions(body)):
+        from omnigraph.query.polymorphic.plan import plan_union
+
         return plan_union(context, body)
     start = None if context.former is None else context.former.operator(context.former)
     read = check_read(context, body, start)

@@ -6,10 +6,10 @@ only if it is true.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from decimal import Decimal
 from enum import Enum
 
+from omnigraph.core.classes.dataclass import dataclass
 from omnigraph.core.functions import ScalarFunction
 from omnigraph.core.operators import AggregateFunction, BinaryOperator, Quantifier
 from omnigraph.core.scalars import Scalar

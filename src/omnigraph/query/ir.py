@@ -6,9 +6,9 @@ shape them. ``columns`` are the properties an operator must make readable; ids a
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import Enum
 
+from omnigraph.core.classes.dataclass import dataclass
 from omnigraph.query.expressions import ConstantValue, Expr, Ranking
 from omnigraph.schema.ir import Pair
 from omnigraph.schema.types import PropertyType

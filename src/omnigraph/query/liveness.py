@@ -7,9 +7,9 @@ their multiplicity if rows are counted, without it if only existence matters.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from enum import Enum
 
+from omnigraph.core.classes.dataclass import dataclass
 from omnigraph.core.operators import AggregateFunction
 from omnigraph.query import expressions as ir
 from omnigraph.query.aggregates import AGGREGATES

@@ -5,8 +5,7 @@ The checker builds them; lowering chooses the evaluation order.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
+from omnigraph.core.classes.dataclass import dataclass
 from omnigraph.query.expressions import Expr
 from omnigraph.query.ir import Direction, HopRange
 from omnigraph.schema.ir import Pair

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from itertools import accumulate
 
+from omnigraph.core.classes.dataclass import dataclass
 from omnigraph.lang import gq_ast as ast
 from omnigraph.lang.spelling import spell_literal
 from omnigraph.query import expressions as ir

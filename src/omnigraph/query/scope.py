@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from enum import Enum
 from itertools import count
 
+from omnigraph.core.classes.dataclass import dataclass
 from omnigraph.core.suggestions import did_you_mean
 from omnigraph.lang import gq_ast as ast
 from omnigraph.lang.diagnostics import Diagnostics

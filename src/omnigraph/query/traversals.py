@@ -6,8 +6,8 @@ Resolves and reports; ``bind`` binds the endpoints.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
+from omnigraph.core.classes.dataclass import dataclass
 from omnigraph.core.limits import HOPS_MAX
 from omnigraph.lang import gq_ast as ast
 from omnigraph.query.ir import ONE_HOP, Direction, HopRange

@@ -7,13 +7,14 @@ to ``write.vectors``.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from omnigraph.core.classes.dataclass import dataclass
 from omnigraph.core.ports import Embedder, EmbeddingRole
 from omnigraph.errors import EmbeddingError, OmnigraphError
 from omnigraph.rows.arrow_types import Entity

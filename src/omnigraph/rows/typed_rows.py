@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from omnigraph.core.classes.dataclass import dataclass
 from omnigraph.rows.arrow_types import Entity
 from omnigraph.rows.limits import BATCH_BYTES, PENDING_BYTES
 from omnigraph.rows.omissions import Cells, chosen_cells, joined_cells

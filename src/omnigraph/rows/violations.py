@@ -7,11 +7,11 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from enum import StrEnum
 from itertools import islice
 from types import MappingProxyType
 
+from omnigraph.core.classes.dataclass import dataclass
 from omnigraph.errors import Hint
 from omnigraph.rows.limits import COUNTED_KINDS_MAX, SAMPLES_MAX, SAMPLES_PER_KIND_MAX, SHOWN_CHARS_MAX
 

@@ -7,10 +7,11 @@ table resolves it here: ``Person`` where it is unique, ``node:Person`` always.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import cached_property
 from typing import TypeVar
 
+from omnigraph.core.classes.dataclass import dataclass
 from omnigraph.core.display import Display, Displayed, counted
 from omnigraph.core.suggestions import did_you_mean
 from omnigraph.errors import NotFoundError, UsageError

@@ -7,10 +7,10 @@ drop followed by a re-add does not. Properties are sorted by name.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from enum import StrEnum
 from typing import assert_never
 
+from omnigraph.core.classes.dataclass import dataclass
 from omnigraph.schema.types import PropertyType
 
 Pair = tuple[str, str]

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
+from omnigraph.core.classes.dataclass import dataclass
 from omnigraph.core.scalars import SCALARS_BY_NAME, Scalar
 from omnigraph.lang.syntax import TypeRef
 

@@ -17,7 +17,6 @@ from omnigraph.engine.graph import Graph, create, open_graph
 from omnigraph.exec import adjacency as lists_of
 from omnigraph.exec import tables
 from omnigraph.exec.graph_view import Derived, GraphView
-from omnigraph.exec.id_map import IdMaps
 from omnigraph.exec.topology import cache
 from omnigraph.exec.topology.cache import Topologies, build
 from omnigraph.exec.topology.indexed import IndexedTopology
@@ -89,7 +88,9 @@ def world(tmp_path: Path) -> World:
 
 def view(graph: Graph, known: Topologies, **where: str) -> GraphView:
     snapshot = graph.snapshot(**where)  # type: ignore[arg-type] # branch or at
-    return GraphView(snapshot.store, snapshot.state, snapshot.catalog, Derived(known, IdMaps(ArrayCache(None))))
+    derived = Derived.kept_in(ArrayCache(None))
+    derived.topologies = known
+    return GraphView(snapshot.store, snapshot.state, snapshot.catalog, derived)
 
 
 def pins(world: GraphView, edge: str) -> cache.Pins:

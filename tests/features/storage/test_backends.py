@@ -44,8 +44,8 @@ class MemoryBackend(BucketBackend):
 def backend(monkeypatch: pytest.MonkeyPatch) -> MemoryBackend:
     """The table with one more row."""
     added = MemoryBackend()
-    monkeypatch.setattr(backends, "BACKENDS", (*backends.BACKENDS, added))
-    monkeypatch.setattr(backends, "_BY_SCHEME", {**backends._BY_SCHEME, added.scheme: added})
+    known = (*backends.backends(), added)
+    monkeypatch.setattr(backends, "backends", lambda: known)
     return added
 
 

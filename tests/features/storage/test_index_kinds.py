@@ -16,8 +16,8 @@ from omnigraph.errors import StorageError
 from omnigraph.storage.index.building import absorbed, build_segment, counting_dead_rows, planned_segments
 from omnigraph.storage.index.indexes import IndexKind, IndexSpec, coverage_of, fragment_rows
 from omnigraph.storage.index.kinds import TRAITS, IndexTraits, segment_rows_max
+from omnigraph.storage.index.known import known_indexes
 from omnigraph.storage.index.probes import Neighbours, Question, Words
-from omnigraph.storage.index.reads import known_indexes
 from omnigraph.storage.objects.version_names import manifest_file
 from omnigraph.storage.stage.staging import StagedVersion, create_table, stage_delta, stage_operation, write_rows
 from omnigraph.storage.tables.filters import Comparison, Substring

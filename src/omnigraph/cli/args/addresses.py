@@ -9,7 +9,7 @@ import functools
 import inspect
 import sys
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING, Any, TypeAlias, cast
 
 import click
@@ -20,6 +20,7 @@ from omnigraph.cli.args.settings import PROFILE_VARIABLE, profile_names, server_
 from omnigraph.cli.reach import files_reason
 from omnigraph.cli.show.output import say
 from omnigraph.client.addresses import is_remote
+from omnigraph.core.classes.dataclass import dataclass
 from omnigraph.errors import UsageError
 
 if TYPE_CHECKING:

@@ -6,7 +6,6 @@ import errno
 import os
 import stat
 import sys
-import tempfile
 from collections.abc import Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager, suppress
 from pathlib import Path
@@ -53,6 +52,8 @@ def replace_text(path: str, text: str) -> None:
         if not os.access(target, os.W_OK):
             raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
         mode = stat.S_IMODE(os.stat(target).st_mode)
+        import tempfile
+
         handle, temporary = tempfile.mkstemp(prefix=".omnigraph-fmt-", dir=os.path.dirname(target))
         try:
             with open(handle, "wb") as file:
@@ -83,6 +84,8 @@ def replacing(path: str, *, is_durable: bool = False) -> Iterator[BinaryIO]:
             with open(target, "wb") as file:
                 yield file
             return
+        import tempfile
+
         handle, temporary = tempfile.mkstemp(prefix=".omnigraph-out-", dir=os.path.dirname(target))
         try:
             with open(handle, "wb") as file:

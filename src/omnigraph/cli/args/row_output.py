@@ -127,12 +127,12 @@ def show_list(
 def show_rows(result: QueryResult, format_: str, *, with_profile: bool = False) -> None:
     """Print the rows; ``with_profile`` adds the profile of the operators to JSON."""
     from omnigraph.cli.show import machine_formats as formats
-    from omnigraph.cli.show.read_formats import kv_lines
 
     match format_:
         case "table":
             _show_table(result)
         case "kv":
+            from omnigraph.cli.show.read_formats import kv_lines
             from omnigraph.cli.show.terminal_tables import shown_text
 
             # Whole values go to files and pipes.

@@ -7,12 +7,13 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
+from dataclasses import fields
 from typing import Any
 
 import click
 
 from omnigraph.cli.args.settings import PROFILE_VARIABLE, settings
+from omnigraph.core.classes.dataclass import dataclass
 from omnigraph.errors import PolicyDenied, RemoteUnsupported, UsageError
 
 STORE_VARIABLE = "OMNIGRAPH_STORE"

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from dataclasses import dataclass
 from textwrap import indent
 from typing import TYPE_CHECKING, Any, Final
 
+from omnigraph.core.classes.dataclass import dataclass
 from omnigraph.rows.write.results import result_rows
 from omnigraph.wire.results import frame_json, metadata_json
 

@@ -9,10 +9,15 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
-from importlib.abc import Loader, MetaPathFinder
 from importlib.machinery import ModuleSpec, PathFinder
 from types import ModuleType
-from typing import Final
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from importlib.abc import Loader, MetaPathFinder
+else:
+    # Bases that only name their methods, and whose module imports tempfile.
+    Loader = MetaPathFinder = object
 
 _NEEDS_PANDAS: Final = ("pyspark", "torch_geometric")
 

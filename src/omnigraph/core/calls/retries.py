@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable
-from dataclasses import dataclass
 
+from omnigraph.core.classes.dataclass import dataclass
 from omnigraph.errors import OmnigraphError, UsageError
 
 ATTEMPTS = 5

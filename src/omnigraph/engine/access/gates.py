@@ -7,12 +7,12 @@ A method without a row is an error when the package is imported. Branches come f
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from datetime import date
 from enum import Enum
 from typing import Any, Final
 
 from omnigraph.core.actors import Action, Need
+from omnigraph.core.classes.dataclass import dataclass
 from omnigraph.core.ids import is_ulid
 from omnigraph.engine.history.moments import Moments
 from omnigraph.engine.snapshot import Snapshot

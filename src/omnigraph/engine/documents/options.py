@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import KW_ONLY
 from typing import TYPE_CHECKING, Any
 
 from omnigraph.core.actors import Caller, actor_id
+from omnigraph.core.classes.dataclass import dataclass
 from omnigraph.core.limits import BATCH_DOCUMENTS
 from omnigraph.engine.engine_choice import EMBEDDED
 from omnigraph.errors import UsageError

@@ -7,16 +7,15 @@ So a branch that is called like a time or a prefix stays reachable.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from datetime import date, datetime, time
 from typing import assert_never
 
+from omnigraph.core.classes.dataclass import dataclass
 from omnigraph.core.commit import GraphCommit
 from omnigraph.core.hints import commits_hint
 from omnigraph.core.ids import is_ulid
 from omnigraph.core.suggestions import did_you_mean
 from omnigraph.core.temporal import format_datetime
-from omnigraph.engine.history.commits import commits_starting_with, find_with_state
 from omnigraph.errors import NotFoundError, UsageError
 from omnigraph.history.commits import first_parents
 from omnigraph.history.moments import (
@@ -146,6 +145,8 @@ class Moments:
     def _with_id(self, commit_id: str) -> Found:
         # Ids are unique, so the request that would look for a branch of that name first is saved.
         try:
+            from omnigraph.engine.history.commits import find_with_state
+
             return Found(*find_with_state(self.manifests, commit_id))
         except NotFoundError as no_commit:
             try:
@@ -154,6 +155,8 @@ class Moments:
                 raise no_commit from None
 
     def _starting_with(self, prefix: str, said: str) -> Found:
+        from omnigraph.engine.history.commits import commits_starting_with
+
         found = commits_starting_with(self.manifests, prefix) if len(prefix) >= PREFIX_CHARS_MIN else {}
         if len(found) > 1:
             shown = ", ".join(sorted(found, reverse=True)[:CANDIDATES_SHOWN])

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 from omnigraph.core.actors import Action, Actor, Caller, Need, actor_of
+from omnigraph.core.classes.dataclass import dataclass
 from omnigraph.engine.permits.authorizer import Authorizer
 from omnigraph.errors import Hint, UsageError
 from omnigraph.query.visibility.data_scope import DataScope

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
+from omnigraph.core.classes.dataclass import dataclass
 from omnigraph.engine import plugs
 from omnigraph.engine.engine_choice import AUTO, BY_SPARK, check_engine, has_spark, spark_from
 from omnigraph.engine.query.memory import query_memory

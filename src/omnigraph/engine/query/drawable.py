@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
+from omnigraph.core.classes.dataclass import dataclass
 from omnigraph.engine.snapshot import Snapshot
 
 

@@ -13,7 +13,6 @@ from omnigraph.errors import EmbeddingError, Hint
 from omnigraph.query import expressions as ir
 from omnigraph.query.ir import Expand, Operator, QueryIR, Scan, Score, Stage
 from omnigraph.query.rewrite.tree import bound_inputs, map_parts
-from omnigraph.rows.embedding import call_embedder, check_model
 from omnigraph.schema.catalog import Catalog
 
 Vectors = dict[tuple[str, int], tuple[float, ...]]
@@ -34,6 +33,8 @@ def embed_texts(query: QueryIR, catalog: Catalog, embedder: Embedder | None) -> 
                 "set the OMNIGRAPH_EMBED_* variables, or pass a vector",
             ),
         )
+    from omnigraph.rows.embedding import check_model
+
     types = dict(node_variables(query.root))
     for arm, _ in texts:
         check_model(catalog.nodes[types[arm.vector.variable]], arm.vector.name, embedder)
@@ -87,6 +88,8 @@ def _dimension(arm: ir.Nearest) -> int:
 
 
 def _embedded(wanted: set[tuple[str, int]], embedder: Embedder) -> Vectors:
+    from omnigraph.rows.embedding import call_embedder
+
     vectors: Vectors = {}
     for dimension in sorted({dimension for _, dimension in wanted}):
         texts = sorted(text for text, wanted_dimension in wanted if wanted_dimension == dimension)

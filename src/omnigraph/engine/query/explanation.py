@@ -30,7 +30,7 @@ from omnigraph.query.rewrite.tree import inputs
 from omnigraph.query.visibility.catalog import visible_catalog
 from omnigraph.query.visibility.data_scope import DataScope
 from omnigraph.schema.catalog import Catalog
-from omnigraph.storage.index.reads import known_indexes
+from omnigraph.storage.index.known import known_indexes
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
 
+from omnigraph.core.classes.dataclass import dataclass
 from omnigraph.core.lru import Lru
 from omnigraph.core.ports import Embedder
 from omnigraph.engine.query.choice import QueryLimits
@@ -14,12 +15,14 @@ from omnigraph.engine.query.result import QueryResult
 from omnigraph.engine.query.run import COMPILED_MAX, NamedParts, bind_plan, readable, run_query
 from omnigraph.exec.budget import NEVER, Budget
 from omnigraph.exec.columns import Columns
-from omnigraph.exec.compiled.query import CompiledQuery, Programs, compile_query
 from omnigraph.exec.graph_view import GraphView
 from omnigraph.exec.shape.result_rows import value_rows
 from omnigraph.query.ir import MutationIR, QueryIR
 from omnigraph.query.params import Values, bind_values
 from omnigraph.schema.catalog import Catalog
+
+if TYPE_CHECKING:
+    from omnigraph.exec.compiled.query import CompiledQuery, Programs
 
 
 @dataclass
@@ -36,8 +39,15 @@ class Reads:
     """Runs plans. A plan is identified by its object: whatever rewrote it, the rewritten one is compiled and run."""
 
     def __init__(self, columns: Columns) -> None:
-        self._programs = Programs(columns)
+        self._columns = columns
         self._known: Lru[int, _Known] = Lru(COMPILED_MAX)
+
+    @cached_property
+    def _programs(self) -> Programs:
+        # With the first query that runs a second time.
+        from omnigraph.exec.compiled.query import Programs
+
+        return Programs(self._columns)
 
     def run(
         self,
@@ -83,7 +93,7 @@ class Reads:
         """
         known = self._known.get(id(plan))
         if known is None or known.plan is not plan or known.is_new:
-            return compile_query(plan, view.catalog) is not None if compiles else None
+            return _compiled(plan, view.catalog) is not None if compiles else None
         return known.compiled is not None and self._programs.is_worth_trying(known.compiled, view)
 
     def _remembered(self, plan: QueryIR, catalog: Catalog) -> _Known:
@@ -93,7 +103,7 @@ class Reads:
             known = _Known(plan, NamedParts.of(plan, catalog))
             self._known.put(id(plan), known)
         elif known.is_new:
-            known.is_new, known.compiled = False, compile_query(plan, catalog)
+            known.is_new, known.compiled = False, _compiled(plan, catalog)
         return known
 
     def _few_rows(
@@ -105,6 +115,12 @@ class Reads:
             return rows
         # The general operators know what may be held, and raise.
         return rows if _size(compiled, rows) <= limits.memory_limit else None
+
+
+def _compiled(plan: QueryIR, catalog: Catalog) -> CompiledQuery | None:
+    from omnigraph.exec.compiled.query import compile_query
+
+    return compile_query(plan, catalog)
 
 
 def _size(compiled: CompiledQuery, rows: Sequence[tuple[Any, ...]]) -> int:

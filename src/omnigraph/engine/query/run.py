@@ -6,9 +6,10 @@ A query that meets few rows runs as closures (``exec.compiled``), any other one 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from omnigraph.core.actors import Action, Need
+from omnigraph.core.classes.dataclass import dataclass
 from omnigraph.core.lru import Lru
 from omnigraph.core.ports import Embedder
 from omnigraph.core.profile import OperatorProfile, Profiler

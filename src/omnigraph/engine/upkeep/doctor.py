@@ -21,7 +21,7 @@ from omnigraph.manifest.refs import Damaged
 from omnigraph.rows.arrow_types import Entity
 from omnigraph.schema.catalog import NodeType
 from omnigraph.storage.index.indexes import IndexSpec
-from omnigraph.storage.index.reads import known_indexes
+from omnigraph.storage.index.known import known_indexes
 from omnigraph.storage.objects.protocol import honours_create_if_absent
 from omnigraph.storage.publish.newest import ASIDE
 from omnigraph.write.upkeep.index_choice import index_rows_min, wanted_indexes

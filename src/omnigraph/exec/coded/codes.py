@@ -12,13 +12,12 @@ Example: a fragment is added to a column that has codes::
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from omnigraph.core.classes.dataclass import dataclass
 from omnigraph.exec.adjacency import Integers
 
 CODES_MAX = 65_536

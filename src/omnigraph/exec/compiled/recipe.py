@@ -8,9 +8,10 @@ makers. A commit of another table costs nothing, and a commit of one of these co
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import Any, TypeVar
 
+from omnigraph.core.classes.dataclass import dataclass
 from omnigraph.exec.budget import Budget
 from omnigraph.exec.cells.ids import Find
 from omnigraph.exec.cells.values import Cell

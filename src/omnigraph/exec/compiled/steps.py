@@ -7,9 +7,9 @@ looks its node up and adds it to every row, so that a cross join is two scans in
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Any
 
+from omnigraph.core.classes.dataclass import dataclass
 from omnigraph.core.operators import BinaryOperator
 from omnigraph.core.scalars import Scalar
 from omnigraph.exec.compiled.expressions import compile_expression

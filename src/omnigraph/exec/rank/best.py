@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
+from omnigraph.core.classes.dataclass import dataclass
 from omnigraph.exec.frame import Frame
 from omnigraph.exec.rank.fused import fused_best
 from omnigraph.exec.rank.nearest import closest

@@ -11,11 +11,11 @@ best possible score reaches the ``w``-th worst possible score are ranked exactly
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 
 import numpy as np
 import pyarrow as pa
 
+from omnigraph.core.classes.dataclass import dataclass
 from omnigraph.exec.adjacency import Mask, is_ascending, sorted_set
 from omnigraph.exec.frame import Frame
 from omnigraph.exec.rank.nearest import alive_rows

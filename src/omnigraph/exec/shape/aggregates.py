@@ -14,7 +14,6 @@ Example: ``sum`` over five rows in two groups::
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
@@ -23,6 +22,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from omnigraph.core.classes.dataclass import dataclass
 from omnigraph.core.operators import AggregateFunction
 from omnigraph.core.temporal import is_length
 from omnigraph.errors import InputError

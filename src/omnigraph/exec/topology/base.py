@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 import numpy as np
 
+from omnigraph.core.classes.dataclass import dataclass
 from omnigraph.core.tables import TablePin
 from omnigraph.exec.adjacency import Adjacency, Integers, Rows, adjacency, sorted_set
 from omnigraph.exec.topology.pins import Pins

@@ -6,11 +6,10 @@ before had as well, so only the edges of the last commit, and those whose nodes 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 import pyarrow as pa
 
+from omnigraph.core.classes.dataclass import dataclass
 from omnigraph.core.lru import Lru, held_bytes
 from omnigraph.exec.adjacency import Mask, Rows, contains
 from omnigraph.exec.cells.ids import Find, id_finder

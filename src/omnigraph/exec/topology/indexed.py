@@ -6,13 +6,13 @@ table's size; encoding the whole table for lists costs seconds.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from omnigraph.core.classes.dataclass import dataclass
 from omnigraph.exec.adjacency import Rows, sorted_set
 from omnigraph.exec.tables import TableView
 from omnigraph.exec.topology.pins import Pins

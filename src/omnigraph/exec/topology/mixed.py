@@ -14,13 +14,14 @@ Example: two comments and three posts, edges from comment 0 to comment 1 and fro
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import cached_property
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from omnigraph.core.classes.dataclass import dataclass
 from omnigraph.exec.adjacency import Integers, Mask, Rows, sorted_set
 from omnigraph.exec.tables import TableView
 from omnigraph.exec.topology.neighbours import Lists, Topology

@@ -7,11 +7,12 @@ number above those. Traversal works on numbers only; rows are translated at both
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import cached_property
 
 import numpy as np
 
+from omnigraph.core.classes.dataclass import dataclass
 from omnigraph.exec.adjacency import Adjacency, Integers, Mask, Rows, adjacency, contains, sorted_set
 from omnigraph.exec.topology.base import Base
 from omnigraph.exec.topology.renumber import NOTHING, Correspondence, nothing

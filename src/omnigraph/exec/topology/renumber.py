@@ -23,11 +23,12 @@ Had row 3 a new id, old number 1 would be *gone* (-1), and row 3 would get the f
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 
 import numpy as np
 import pyarrow.compute as pc
 
+from omnigraph.core.classes.dataclass import dataclass
 from omnigraph.exec.adjacency import Integers, Rows, contains
 from omnigraph.exec.tables import TableView
 from omnigraph.storage.tables.row_layout import Layout

@@ -22,10 +22,9 @@ with the other, even though both are often equal.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 
+from omnigraph.core.classes.dataclass import dataclass
 from omnigraph.exec.adjacency import Adjacency, Mask, contains
 from omnigraph.exec.budget import Budget
 from omnigraph.exec.evaluate import Evaluator

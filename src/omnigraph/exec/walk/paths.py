@@ -8,10 +8,11 @@ from both ends finds the same one: it knows every node that is on a shortest pat
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 
+from omnigraph.core.classes.dataclass import dataclass
 from omnigraph.exec.adjacency import Mask, Rows, contains, sorted_set
 from omnigraph.exec.budget import Budget
 from omnigraph.exec.topology.walkable import Steps

@@ -20,11 +20,12 @@ Example: edges 7 -> 1, 7 -> 2, 2 -> 3, starts 7 and 2, width 10, bounds 1 to 2::
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Protocol
 
 import numpy as np
 
+from omnigraph.core.classes.dataclass import dataclass
 from omnigraph.exec.adjacency import Mask, Rows, contains, sorted_set
 from omnigraph.exec.budget import Budget
 from omnigraph.exec.multiplicity import sums

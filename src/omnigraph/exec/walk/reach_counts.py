@@ -5,10 +5,9 @@ The pairs, which may outnumber the graph many times, are never materialised.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 
+from omnigraph.core.classes.dataclass import dataclass
 from omnigraph.exec.adjacency import Rows, sorted_set
 from omnigraph.exec.budget import Budget
 from omnigraph.exec.evaluate import Evaluator

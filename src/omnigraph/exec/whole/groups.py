@@ -11,11 +11,11 @@ Example: rows grouped by two columns with 2 and 3 values::
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 import pyarrow as pa
 
+from omnigraph.core.classes.dataclass import dataclass
 from omnigraph.core.operators import AggregateFunction
 from omnigraph.exec.adjacency import Integers
 from omnigraph.exec.budget import BYTES_PER_BINDING, Budget

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 import pyarrow as pa
 
+from omnigraph.core.classes.dataclass import dataclass
 from omnigraph.exec.adjacency import Integers, Rows
 from omnigraph.exec.frame import Frame
 from omnigraph.exec.tables import TableView

@@ -8,8 +8,9 @@ null id changes nothing.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
+from omnigraph.core.classes.dataclass import dataclass
 from omnigraph.lang import gq_ast as ast
 from omnigraph.query import expressions as ir
 from omnigraph.query.bind import bind_match
@@ -34,9 +35,10 @@ from omnigraph.query.ir import (
 from omnigraph.query.lower import lower_match
 from omnigraph.query.mutation.statements import check_statement
 from omnigraph.query.pattern import MarkedBlock, MatchBlock
-from omnigraph.query.polymorphic.expand import expand, is_polymorphic
+from omnigraph.query.polymorphic.expand import expand
 from omnigraph.query.polymorphic.plan import readable
 from omnigraph.query.polymorphic.projections import check_clauses
+from omnigraph.query.polymorphic.several import is_polymorphic
 from omnigraph.query.polymorphic.union import common_type, is_same_kind
 from omnigraph.query.rewrite import rewrite
 from omnigraph.query.rewrite.renaming import Renaming

@@ -6,9 +6,10 @@ here too. The entity is the variable ``TARGET``; an edge has ``from`` and ``to``
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Final
 
+from omnigraph.core.classes.dataclass import dataclass
 from omnigraph.lang import gq_ast as ast
 from omnigraph.lang.syntax import Name
 from omnigraph.query import expressions as ir

@@ -9,45 +9,21 @@ Also owns the identity of nodes of several types: ids are unique within a type o
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 
+from omnigraph.core.classes.dataclass import dataclass
 from omnigraph.core.limits import HOPS_MAX
 from omnigraph.core.operators import BinaryOperator
 from omnigraph.lang import gq_ast as ast
 from omnigraph.query.ir import ONE_HOP, Direction, HopRange
+from omnigraph.query.polymorphic.several import bound_names, followed_edge, interface_properties, is_known
 from omnigraph.query.scope import Context
 from omnigraph.query.traversals import reached_types, refuse_end
-from omnigraph.schema.catalog import Catalog, EdgeType
+from omnigraph.schema.catalog import EdgeType
 from omnigraph.schema.ir import Pair
 
 Types = Mapping[str, str]
 """Concrete node types by variable."""
-
-
-def interface_properties(catalog: Catalog, name: str) -> frozenset[str] | None:
-    """The properties of an interface; None if there is none of that name."""
-    interface = catalog.interfaces.get(name)
-    return None if interface is None else frozenset(item.name for item in interface.properties)
-
-
-def followed_edge(context: Context, step: ast.Traversal) -> EdgeType | None:
-    """The edge type that a step names; None for any edge and for an unknown one."""
-    return None if step.is_any else context.catalog.edge(step.edge.text)
-
-
-def is_known(context: Context, name: str) -> bool:
-    """True for a parameter and for a variable of the former stage: alone they bind nothing."""
-    former = context.former
-    return name in context.parameters or (former is not None and name in former.names | former.gone)
-
-
-def bound_names(clauses: tuple[ast.Clause, ...]) -> Iterator[str]:
-    """The variables that bindings and named edges of a block bind."""
-    for clause in clauses:
-        if isinstance(clause, ast.Binding):
-            yield clause.variable.name
-        elif isinstance(clause, ast.Traversal) and not clause.is_any:
-            yield from (clause.left.name, clause.right.name)
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,31 +8,27 @@ types that no edge connects is left out. In ``not`` a pattern is absent if all o
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterator, Mapping
+from dataclasses import field, replace
 from itertools import islice
-from typing import assert_never
 
+from omnigraph.core.classes.dataclass import dataclass
 from omnigraph.core.limits import TYPE_COMBINATIONS_MAX
 from omnigraph.core.operators import BinaryOperator
 from omnigraph.lang import gq_ast as ast
 from omnigraph.lang.source import Span
 from omnigraph.lang.syntax import Name
-from omnigraph.query.blocks.mentions import exists_in, expressions_of
 from omnigraph.query.polymorphic.domains import (
     Domains,
     Types,
     Typing,
     all_compared,
-    bound_names,
     compared,
     contradiction,
-    followed_edge,
-    interface_properties,
-    is_known,
 )
 from omnigraph.query.polymorphic.optional import Optional, absent, introduced, never
 from omnigraph.query.polymorphic.renaming import mentions
+from omnigraph.query.polymorphic.several import bound_names, followed_edge, has_polymorphic, interface_properties
 from omnigraph.query.scope import UNCODED, Context, as_edge_word
 from omnigraph.schema.catalog import EdgeType
 
@@ -51,43 +47,6 @@ class Pattern:
     def known(self) -> Types:
         """The types of all variables, as far as bindings and edges tell them."""
         return self.typing.known
-
-
-def is_polymorphic(context: Context, clauses: tuple[ast.Clause, ...], expressions: Iterable[ast.Expr] = ()) -> bool:
-    """True if a clause or an ``exists`` block stands for several types, or an entity of the former stage has several.
-
-    Such a clause names an interface, any edge or an edge over several types, or binds a variable without a type.
-    """
-    if context.former is not None and context.former.varies:
-        return True
-    return has_polymorphic(context, clauses, expressions)
-
-
-def has_polymorphic(context: Context, clauses: tuple[ast.Clause, ...], expressions: Iterable[ast.Expr] = ()) -> bool:
-    """The same without the types of the former stage's entities."""
-    if any(_is_polymorphic(context, clause, clauses) for clause in clauses):
-        return True
-    every = (*expressions, *(part for clause in clauses for part in expressions_of(clause)))
-    return any(has_polymorphic(context, block.clauses) for part in every for block in exists_in(part))
-
-
-def _is_polymorphic(context: Context, clause: ast.Clause, clauses: tuple[ast.Clause, ...]) -> bool:
-    match clause:
-        case ast.Binding():
-            name = clause.type_name.text
-            return name not in context.catalog.nodes and interface_properties(context.catalog, name) is not None
-        case ast.Traversal():
-            edge = followed_edge(context, clause)
-            return clause.is_any or (edge is not None and not edge.is_single)
-        case ast.Filter():
-            alone = clause.predicate
-            if not isinstance(alone, ast.Variable) or is_known(context, alone.name):
-                return False
-            return alone.name not in set(bound_names(clauses))
-        case ast.NotBlock() | ast.MaybeBlock():
-            return has_polymorphic(context, clause.clauses)
-        case _:
-            assert_never(clause)
 
 
 def expand(context: Context, clauses: tuple[ast.Clause, ...], span: Span) -> list[Pattern] | None:

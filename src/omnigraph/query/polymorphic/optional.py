@@ -12,8 +12,9 @@ the block exists, a pattern of the same variables that matches nothing does that
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
+from omnigraph.core.classes.dataclass import dataclass
 from omnigraph.core.operators import BinaryOperator
 from omnigraph.lang import gq_ast as ast
 from omnigraph.lang.syntax import Name

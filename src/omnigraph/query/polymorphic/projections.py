@@ -6,9 +6,9 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
 from omnigraph.lang import gq_ast as ast
-from omnigraph.query.polymorphic.domains import bound_names, interface_properties, typed_id
-from omnigraph.query.polymorphic.expand import has_polymorphic
+from omnigraph.query.polymorphic.domains import typed_id
 from omnigraph.query.polymorphic.optional import introduced
+from omnigraph.query.polymorphic.several import bound_names, has_polymorphic, interface_properties
 from omnigraph.query.scope import Context
 
 Interfaces = Mapping[str, tuple[str, frozenset[str]]]

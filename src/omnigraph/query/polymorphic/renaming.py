@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import assert_never
 
+from omnigraph.core.classes.dataclass import dataclass
 from omnigraph.lang import gq_ast as ast
 
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
+from omnigraph.core.classes.dataclass import dataclass
 from omnigraph.query import expressions as ir
 from omnigraph.query.ir import Column, Expand, Mark, Operator, OptionalJoin, Outer, Scan, ShortestPath, Stage
 from omnigraph.query.rewrite.tree import map_expressions, map_inputs

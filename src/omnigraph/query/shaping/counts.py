@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 
+from omnigraph.core.classes.dataclass import dataclass
 from omnigraph.core.scalars import INTEGER_RANGES
 from omnigraph.errors import ParameterError
 from omnigraph.lang import gq_ast as ast

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from itertools import product
 
+from omnigraph.core.classes.dataclass import dataclass
 from omnigraph.query.ir import Column, Operator, Stage, StageEntity, StageValue
 from omnigraph.query.rewrite.renaming import Renaming
 from omnigraph.schema.types import PropertyType

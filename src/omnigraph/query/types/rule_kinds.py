@@ -6,10 +6,11 @@ Argument kinds are sets of scalar families, so a scalar that joins a family is a
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from enum import Enum
 from typing import Final
 
+from omnigraph.core.classes.dataclass import dataclass
 from omnigraph.core.functions import UNITS
 from omnigraph.core.scalars import Family, Scalar
 from omnigraph.query import expressions as ir

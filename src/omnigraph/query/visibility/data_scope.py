@@ -7,8 +7,8 @@ not exist for the actor; of the other types, only the entities that satisfy the 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 
+from omnigraph.core.classes.dataclass import dataclass
 from omnigraph.query.expressions import TRUE, Expr
 
 

@@ -13,8 +13,6 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from omnigraph.rows.arrow_types import Entity
-from omnigraph.rows.casting.json_values import Unfit
-from omnigraph.rows.violations import shown
 from omnigraph.schema.catalog import EdgeEnd, EdgeType
 
 UNRESOLVED: Final = "?"
@@ -188,6 +186,9 @@ def written_node(end: EdgeEnd, value: object) -> tuple[str | None, object]:
     """The type and the id of a node as data writes it: ``{"type": "Post", "id": "7"}``, or the id. Raises Unfit."""
     if not isinstance(value, Mapping):
         return None, value
+    from omnigraph.rows.casting.json_values import Unfit
+    from omnigraph.rows.violations import shown
+
     if value.keys() != {"type", "id"}:
         raise Unfit(f'an object has "type" and "id", this one has {", ".join(map(str, value)) or "nothing"}')
     if value["type"] not in end.types:

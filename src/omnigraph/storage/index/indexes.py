@@ -8,13 +8,13 @@ segment. The properties of each kind are in ``kinds``; ``building`` builds segme
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from enum import Enum
 from typing import Any
 
 from lance import LanceDataset
 from lance.dataset import Index
 
+from omnigraph.core.classes.dataclass import dataclass
 from omnigraph.storage.objects.failures import translated
 
 

@@ -7,12 +7,12 @@ Rows say what is a fact about a kind. When an index is worth having is a decisio
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 
 import pyarrow as pa
 from lance import LanceDataset
 from lance.dataset import Index
 
+from omnigraph.core.classes.dataclass import dataclass
 from omnigraph.core.tuning import Tuning
 from omnigraph.storage.index.indexes import IndexKind
 from omnigraph.storage.index.probes import Question, probe_filter, probe_neighbours, probe_words

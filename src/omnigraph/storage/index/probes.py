@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 import pyarrow as pa
 from lance import LanceDataset
 
+from omnigraph.core.classes.dataclass import dataclass
 from omnigraph.storage.index.segment_builders import VECTORS_PER_PARTITION
 from omnigraph.storage.index.text_index import match_text
 from omnigraph.storage.tables.filters import RowFilter, filter_sql

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
 from typing import Any
 
 from lance import LanceDataset
 from lance.dataset import Index
 
+from omnigraph.core.classes.dataclass import dataclass
 from omnigraph.core.tuning import Tuning
 from omnigraph.storage.index.indexes import IndexKind, IndexSpec
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import lance
@@ -13,6 +12,7 @@ import numpy.typing as npt
 import pyarrow as pa
 from lance.query import MatchQuery
 
+from omnigraph.core.classes.dataclass import dataclass
 from omnigraph.errors import InputError
 from omnigraph.storage.objects.failures import foreign
 

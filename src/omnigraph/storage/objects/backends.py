@@ -8,18 +8,24 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
+from functools import cache
 from urllib.parse import urlparse
 
 from omnigraph.errors import UsageError
 from omnigraph.storage.objects.durability import Durability
 from omnigraph.storage.objects.local import LocalBackend
 from omnigraph.storage.objects.protocol import Backend, Objects
-from omnigraph.storage.objects.s3 import S3Backend
 from omnigraph.storage.objects.uri import LOCAL_SCHEME, Root
 
-BACKENDS: tuple[Backend, ...] = (LocalBackend(), S3Backend())
+_LOCAL = LocalBackend()
 
-_BY_SCHEME: Mapping[str, Backend] = {scheme: backend for backend in BACKENDS for scheme in backend.schemes}
+
+@cache
+def backends() -> tuple[Backend, ...]:
+    """The rows of the table. Those of buckets are imported with the first address that is not local."""
+    from omnigraph.storage.objects.s3 import S3Backend
+
+    return _LOCAL, S3Backend()
 
 
 def parse_root(uri: str | os.PathLike[str]) -> Root:
@@ -54,11 +60,14 @@ def open_objects(root: Root, options: Mapping[str, str], durability: Durability)
 
 def _backend(scheme: str, address: str, last: str) -> Backend:
     # Schemes are case-insensitive (RFC 3986).
-    found = _BY_SCHEME.get(scheme.lower())
+    wanted = scheme.lower()
+    if wanted in _LOCAL.schemes:
+        return _LOCAL
+    found = next((row for row in backends() if wanted in row.schemes), None)
     if found is None:
         raise UsageError(f"{scheme}:// is not supported", hint=f"use {_examples(last)}", path=address)
     return found
 
 
 def _examples(last: str) -> str:
-    return " or ".join(["a path", *(f"{row.example}/{last}" for row in BACKENDS if not row.capabilities.is_local)])
+    return " or ".join(["a path", *(f"{row.example}/{last}" for row in backends() if not row.capabilities.is_local)])

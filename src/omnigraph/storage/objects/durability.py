@@ -9,14 +9,17 @@ from __future__ import annotations
 import hashlib
 import os
 from collections.abc import Iterable, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from enum import Enum
 from functools import cache
+from typing import TYPE_CHECKING
 
 from omnigraph.core.tables import FileRecord
 from omnigraph.errors import UsageError
 from omnigraph.storage.objects.failures import translated
 from omnigraph.storage.objects.uri import Root
+
+if TYPE_CHECKING:
+    from concurrent.futures import ThreadPoolExecutor
 
 _CHUNK_BYTES = 4 * 1024 * 1024
 
@@ -151,6 +154,8 @@ def _sync_all(paths: Sequence[str]) -> None:
 
 @cache
 def _threads() -> ThreadPoolExecutor:
+    from concurrent.futures import ThreadPoolExecutor
+
     return ThreadPoolExecutor(SYNC_THREADS, thread_name_prefix="omnigraph-sync")
 
 

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 
+from omnigraph.core.classes.dataclass import dataclass
 from omnigraph.errors import AlreadyExistsError, InputError, NotFoundError, StorageError, UsageError
 from omnigraph.storage.objects.uri import is_remote
 

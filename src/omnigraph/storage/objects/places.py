@@ -5,7 +5,6 @@ from __future__ import annotations
 import errno
 import os
 from contextlib import suppress
-from difflib import get_close_matches
 
 from omnigraph.errors import Hint
 from omnigraph.storage.objects.uri import Root
@@ -79,6 +78,8 @@ def _graphs_like(path: str, marker: str) -> list[str]:
     """Graphs beside the path with similar names."""
     directory, name = os.path.split(path)
     names = [os.path.basename(graph) for graph in _graphs_below(directory, marker)]
+    from difflib import get_close_matches
+
     return [os.path.join(directory, close) for close in get_close_matches(name, names)]
 
 

@@ -1,7 +1,7 @@
 """Protocols of an object store: small files below a root, turns of writers, and the backend that opens both.
 
 Create-if-absent is what branch names and the format stamp rely on; ``honours_create_if_absent`` detects a store that
-ignores the condition. To support another store, implement ``Backend`` and add a row to ``backends.BACKENDS``; a store
+ignores the condition. To support another store, implement ``Backend`` and add a row to ``backends.backends``; a store
 with a client in obstore only extends ``bucket.BucketBackend``.
 """
 

@@ -7,9 +7,10 @@ of retries separately from those of S3.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any
+
+from omnigraph.core.classes.dataclass import dataclass
 
 _FLAGS = frozenset({"allow_http", "allow_invalid_certificates", "http1_only", "http2_only", "randomize_addresses"})
 _CONNECTION = frozenset(

@@ -7,7 +7,8 @@ write and acknowledges a commit whose data cannot be read.
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
+
+from omnigraph.core.classes.dataclass import dataclass
 
 LOCAL_SCHEME = "file-object-store"
 

@@ -13,6 +13,10 @@ FIRST_VERSION = 1
 LAST_NUMBER = 2**64 - 1
 """Lance names an ordinary version by its distance from this number, so that listings start with the newest."""
 
+AHEAD = "omnigraph:ahead"
+"""Metadata of the rows of a manifest: the path of a file that its readers need next. Only a hint, which saves them a
+wait for the store; the rows say which file it is."""
+
 
 def manifest_file(location: str, version: int) -> str:
     """The manifest of a version, detached or ordinary; of an external table, its seal."""

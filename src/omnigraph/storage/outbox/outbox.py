@@ -22,7 +22,6 @@ from collections import OrderedDict
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from contextlib import suppress
-from dataclasses import dataclass
 from functools import cache
 from glob import glob
 from typing import Any, TypeVar
@@ -32,6 +31,7 @@ import pyarrow as pa
 from lance import LanceDataset, LanceOperation, Transaction
 from lance.fragment import write_fragments
 
+from omnigraph.core.classes.dataclass import dataclass
 from omnigraph.core.lru import Lru, held_bytes
 from omnigraph.errors import StorageError
 from omnigraph.storage.objects.failures import foreign
@@ -39,6 +39,7 @@ from omnigraph.storage.objects.protocol import Objects
 from omnigraph.storage.objects.uri import LOCAL_SCHEME
 from omnigraph.storage.objects.version_names import DETACHED_BIT, manifest_file
 from omnigraph.storage.outbox.manifest_bytes import manifest_content
+from omnigraph.storage.outbox.traffic import Traffic
 from omnigraph.storage.scratch import ScratchDirectory
 
 Written = TypeVar("Written")
@@ -61,22 +62,8 @@ KEPT_FILES_MAX = 4_096
 KEPT_BYTES_MAX = 64 * 1024 * 1024
 """Bytes of these files."""
 
-AHEAD = "omnigraph:ahead"
-"""Metadata of the rows of a manifest: the path of a file that its readers need next. Only a hint, which saves them a
-wait for the store; the rows say which file it is."""
-
 _SESSION_BYTES_MAX = 16 * 1024 * 1024
 """Caches of Lance for the scratch directory. Nothing there is read twice."""
-
-
-@dataclass(frozen=True, slots=True)
-class Traffic:
-    """Requests and bytes, read and written."""
-
-    reads: int = 0
-    bytes_read: int = 0
-    writes: int = 0
-    bytes_written: int = 0
 
 
 @dataclass(frozen=True, slots=True)

@@ -24,9 +24,6 @@ from omnigraph.errors import StorageError
 from omnigraph.storage.objects.failures import translated
 from omnigraph.storage.outbox.outbox import Outbox
 
-COPIED_ROWS_MAX = 10_000
-"""Rows of a version that is copied. Larger ones have indexes, and queries read parts of them."""
-
 COPIED_BYTES_MAX = 1024 * 1024
 """Bytes of a version that is copied."""
 

@@ -12,8 +12,8 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 
+from omnigraph.core.classes.dataclass import dataclass
 from omnigraph.core.tables import FileRecord
 from omnigraph.errors import CorruptionError
 from omnigraph.storage.files import SegmentFiles, dataset_files

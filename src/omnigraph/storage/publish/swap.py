@@ -18,23 +18,27 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
+from typing import TYPE_CHECKING
 
 import pyarrow as pa
 from lance import LanceDataset, LanceOperation, Transaction
 from lance.fragment import write_fragments
 
+from omnigraph.core.classes.dataclass import dataclass
 from omnigraph.core.hints import verify_hint
 from omnigraph.core.tables import FileRecord
 from omnigraph.errors import CorruptionError, OmnigraphError, StorageError
 from omnigraph.storage.objects.durability import record_files, sync_directories, sync_files, sync_names
 from omnigraph.storage.objects.failures import foreign, translated
-from omnigraph.storage.objects.version_names import manifest_file
-from omnigraph.storage.outbox.outbox import AHEAD, Outbox
+from omnigraph.storage.objects.version_names import AHEAD, manifest_file
 from omnigraph.storage.publish.first_version import commit_first
 from omnigraph.storage.publish.newest import has_version, newest_version
 from omnigraph.storage.publish.published import mark_published, newest_mark
 from omnigraph.storage.tables.store import Store
+
+if TYPE_CHECKING:
+    from omnigraph.storage.outbox.outbox import Outbox
 
 
 class SwapLost(Exception):

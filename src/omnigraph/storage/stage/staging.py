@@ -9,13 +9,14 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import Any
 
 import pyarrow as pa
 from lance import LanceDataset, LanceOperation, Transaction
 from lance.fragment import FragmentMetadata, write_fragments
 
+from omnigraph.core.classes.dataclass import dataclass
 from omnigraph.core.tables import FileRecord
 from omnigraph.errors import ReadSetConflict, StorageError
 from omnigraph.storage.objects.durability import record_files, sync_directories, sync_files

@@ -9,15 +9,15 @@ from __future__ import annotations
 
 import json
 import os
-import shutil
 import uuid
 from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+
+from omnigraph.core.classes.dataclass import dataclass
 
 Array = npt.NDArray[Any]
 
@@ -97,6 +97,8 @@ class ArrayCache:
                 json.dump(about, file)
             os.rename(fresh, path)
         except OSError:
+            import shutil
+
             shutil.rmtree(fresh, ignore_errors=True)
             if not os.path.exists(os.path.join(path, _ABOUT)):
                 return None
@@ -118,6 +120,8 @@ class ArrayCache:
             if total <= self._bytes_max:
                 return
             if path != keep:
+                import shutil
+
                 shutil.rmtree(path, ignore_errors=True)
                 total -= size
 

@@ -9,10 +9,11 @@ itself, NaNs with a sign are below minus infinity and the others above infinity.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Final, assert_never
 
 import pyarrow as pa
+
+from omnigraph.core.classes.dataclass import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 
-from omnigraph.storage.outbox.outbox import Traffic
+from omnigraph.core.classes.dataclass import dataclass
+from omnigraph.storage.outbox.traffic import Traffic
 from omnigraph.storage.tables.store import Store
 
 

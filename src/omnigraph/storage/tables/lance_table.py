@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from functools import partial
 
 import lance
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from omnigraph.core.classes.dataclass import dataclass
 from omnigraph.core.hints import verify_hint
 from omnigraph.core.tables import TablePin
 from omnigraph.errors import CorruptionError

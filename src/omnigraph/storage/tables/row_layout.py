@@ -20,12 +20,13 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
 
+from omnigraph.core.classes.dataclass import dataclass
 from omnigraph.storage.tables.row_addresses import OFFSET_BITS
 
 Rows = npt.NDArray[np.int64]

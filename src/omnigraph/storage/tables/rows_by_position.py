@@ -11,7 +11,6 @@ per fragment. So it reads the fragments whose walk would be long; one call reads
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from concurrent.futures import ThreadPoolExecutor
 
 import lance
 import numpy as np
@@ -123,6 +122,8 @@ def _filtered(fragment: lance.LanceFragment, offsets: Rows, names: Sequence[str]
 def _on_threads(read: Callable[[int], pa.Table], numbers: Sequence[int]) -> list[pa.Table]:
     if len(numbers) < 2:
         return [read(number) for number in numbers]
+    from concurrent.futures import ThreadPoolExecutor
+
     with ThreadPoolExecutor(min(len(numbers), THREADS_MAX)) as pool:
         return list(pool.map(read, numbers))
 

@@ -12,7 +12,7 @@ import threading
 from collections import OrderedDict
 from collections.abc import Mapping
 from contextlib import suppress
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 import lance
 import numpy as np
@@ -24,19 +24,21 @@ from omnigraph.core.tables import TablePin
 from omnigraph.core.tuning import Tuning
 from omnigraph.errors import CorruptionError, StorageError
 from omnigraph.storage.objects.backends import backend_of, parse_root
-from omnigraph.storage.objects.beside import Beside
 from omnigraph.storage.objects.durability import Durability, read_durability
 from omnigraph.storage.objects.failures import foreign
 from omnigraph.storage.objects.protocol import Objects, Turns
 from omnigraph.storage.objects.uri import Root
 from omnigraph.storage.objects.version_names import DETACHED_BIT, manifest_file
-from omnigraph.storage.outbox.manifest_bytes import manifest_message
-from omnigraph.storage.outbox.outbox import Outbox, Traffic
-from omnigraph.storage.outbox.small_copies import COPIED_ROWS_MAX, Copies
+from omnigraph.storage.outbox.traffic import Traffic
 from omnigraph.storage.tables.blob_files import BlobFiles, has_blobs
 from omnigraph.storage.tables.key_cache import KeyCache
 from omnigraph.storage.tables.recent_rows import RecentRows
 from omnigraph.storage.tables.row_layout import Layout
+
+if TYPE_CHECKING:
+    from omnigraph.storage.objects.beside import Beside
+    from omnigraph.storage.outbox.outbox import Outbox
+    from omnigraph.storage.outbox.small_copies import Copies
 
 OPEN_TABLES_MAX = 1024
 """Open table versions cached. Each holds its manifest in memory, some kilobytes per hundred fragments."""
@@ -54,6 +56,10 @@ DELETED_BYTES_MAX = 64 * 1024 * 1024
 
 MANIFEST_BLOCK_BYTES = 1024 * 1024
 """Read-ahead of a manifest: one GET fetches its whole data file."""
+
+
+COPIED_ROWS_MAX = 10_000
+"""Rows of a version that is copied. Larger ones have indexes, and queries read parts of them."""
 
 
 class ReadGuard(Protocol):
@@ -99,7 +105,7 @@ class Store:
         self._manifest_writers: Lru[str, lance.LanceDataset] = Lru(OPEN_TABLES_MAX)
         self._besides: Lru[str, Beside] = Lru(self.tuning.known_branches_max)
         self._besides_lock = threading.Lock()
-        self._copies = Copies()
+        self._copies: Copies | None = None
         self._outbox: Outbox | None = None
         self._outbox_lock = threading.Lock()
 
@@ -137,7 +143,16 @@ class Store:
         outbox = self.outbox_to_read if pin.rows <= COPIED_ROWS_MAX else None
         if outbox is None or has_blobs(stored.schema):
             return stored
-        return self._copies.open(outbox, pin.location, stored)
+        return self._copies_of_versions.open(outbox, pin.location, stored)
+
+    @property
+    def _copies_of_versions(self) -> Copies:
+        with self._outbox_lock:
+            if self._copies is None:
+                from omnigraph.storage.outbox.small_copies import Copies
+
+                self._copies = Copies()
+            return self._copies
 
     def open_own(self, location: str, version: int, *, is_small: bool = False) -> lance.LanceDataset:
         """A handle that is not shared: building an index blocks every other use of its handle."""
@@ -200,6 +215,8 @@ class Store:
         with self._besides_lock:
             known = self._besides.get(location)
             if known is None:
+                from omnigraph.storage.objects.beside import Beside
+
                 # One that is dropped while a commit uses it removes its directory when the commit ends.
                 self._besides.put(location, known := Beside(self.root, location))
             return known
@@ -216,6 +233,8 @@ class Store:
             return None
         with self._outbox_lock:
             if self._outbox is None:
+                from omnigraph.storage.outbox.outbox import Outbox
+
                 try:
                     self._outbox = Outbox(self.objects)
                 except OSError as error:
@@ -238,6 +257,8 @@ class Store:
         content = self.objects.read(manifest_file(location, version))
         if content is None:
             raise FileNotFoundError(f"{manifest_file(location, version)} is missing")
+        from omnigraph.storage.outbox.manifest_bytes import manifest_message
+
         return manifest_message(content)
 
     def read_file(self, path: str) -> bytes | None:

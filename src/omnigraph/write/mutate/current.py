@@ -24,7 +24,7 @@ from omnigraph.rows.arrow_types import ID, Entity, table_schema
 from omnigraph.rows.ends.references import is_of_type, with_types
 from omnigraph.schema.catalog import EdgeEnd, EdgeType
 from omnigraph.storage.index.indexes import IndexKind
-from omnigraph.storage.index.reads import known_indexes
+from omnigraph.storage.index.known import known_indexes
 from omnigraph.storage.tables.filters import RowFilter
 from omnigraph.storage.tables.rows_by_address import rows_at
 from omnigraph.storage.tables.scan import rows_with, scan

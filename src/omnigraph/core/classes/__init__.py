@@ -1,0 +1,1 @@
+"""The decorator of value classes."""
