@@ -34,13 +34,14 @@ from omnigraph.engine.permits.authorizer import Authorizer
 from omnigraph.engine.permits.permit import ANYONE, Permit
 from omnigraph.engine.query.choice import QueryLimits, query_runner
 from omnigraph.engine.query.memory import query_memory
-from omnigraph.engine.query.reads import Reads
+from omnigraph.engine.query.reads import Reads, Run
 from omnigraph.engine.query.result import QueryResult
 from omnigraph.engine.query.run import Compiler, bound_query, readable
 from omnigraph.engine.schema.places import graph_place
 from omnigraph.engine.snapshot import Snapshot
-from omnigraph.engine.telemetry import logged
+from omnigraph.engine.telemetry import logged, logger
 from omnigraph.exec.graph_view import Derived, GraphView
+from omnigraph.manifest.branches import find_head
 from omnigraph.manifest.layout import MAIN, Stamp, read_stamp
 from omnigraph.manifest.publisher import Publisher
 from omnigraph.manifest.reader import Manifests
@@ -146,7 +147,7 @@ class Graph:
         self._moments = Moments.of(self._context)
         self._compiler = Compiler()
         self._derived = Derived.kept_in(ArrayCache(cache_directory(store.root.path, self.id)))
-        self._reads = Reads(self._derived.columns)
+        self._reads = Reads(store, self._derived.columns)
         check_rules(permit, self._manifests)
         self._compared: Compared = Lru(FEED_KEPT_BYTES, lambda found: ENTRY_BYTES + sum(rows.nbytes for rows in found))
 
@@ -324,13 +325,22 @@ class Graph:
         branch: str | None,
         at: str | datetime | None,
     ) -> QueryResult:
-        snapshot, scope = self._scoped(branch, at)
+        now_ms = self._context.clock.now_us() // 1000
+        run = Run(params, limits, None if at is not None else branch or MAIN, now_ms)
+        if at is None and self._permit.authorizer is None:
+            # Most reads: nothing is made for them that a few closures over memory do not need.
+            state, scope = find_head(self._manifests, branch or MAIN), None
+            ready = self._compiler.known(text, name, state.schema_digest, None)
+            found = self._reads.at_once(ready, state, run) if isinstance(ready, QueryIR) else None
+            if found is not None:
+                return found
+            snapshot = Snapshot(self._store, state, self._manifests.catalog(state.schema_digest), self._permit)
+        else:
+            snapshot, scope = self._scoped(branch, at)
         plan = self._compiler.plan(snapshot, text, name, scope)
-        shown, now_ms = None if at is not None else branch or MAIN, self._context.clock.now_us() // 1000
+        run = replace(run, is_restricted=scope is not None)
         with snapshot.reading():
-            return self._reads.run(
-                plan, self._view(snapshot, scope), params, limits, branch=shown, embedder=self._embedder, now_ms=now_ms
-            )
+            return self._reads.run(plan, self._view(snapshot, scope), run, embedder=self._embedder)
 
     @logged("query")
     def _at_once(
@@ -345,7 +355,8 @@ class Graph:
         if not isinstance(plan, QueryIR):
             return None
         now_ms = self._context.clock.now_us() // 1000
-        return self._reads.at_once(plan, view, params, branch=branch, now_ms=now_ms)
+        run = Run(params, QueryLimits(), branch, now_ms, is_restricted=scope is not None)
+        return self._reads.at_once(plan, view.state, run)
 
     def _is_small(self, text: str, *, name: str | None, branch: str, compiles: bool) -> bool | None:
         """True if a run in this process would let ``_at_once`` answer; None if only compiling the text could tell."""
@@ -455,6 +466,23 @@ class Graph:
         from omnigraph.write.merge_guard import MergeGuard
 
         return MergeGuard(permit.scope, need, permit.actor)
+
+    def _follow(self, commit: GraphCommit | None) -> None:
+        """Make the programs of recent reads for a commit of this process."""
+        state = None if commit is None else self._manifests.known(commit.manifest.incarnation)
+        if state is None:
+            return
+        try:
+            catalog = self._manifests.catalog(state.schema_digest)
+            self._reads.follow(GraphView(self._store, state, catalog, self._derived))
+        except Exception:
+            # The commit is published: nothing that fails here may be reported as its failure.
+            logger.warning("programs could not be made for commit %s", state.head, exc_info=True)
+
+    def _committed(self, result: Written) -> Written:
+        """The result of a write for its actor, after the programs of recent reads were made for its commit."""
+        self._follow(result.commit)
+        return self._shown(result)
 
     def _shown(self, result: Written) -> Written:
         """The result of a write; for an actor with a scope, without the sizes of tables that its commit records."""
@@ -953,7 +981,7 @@ class Graph:
         context = self._context.profiled() if stats else self._context
         guard = self._guard(branch)
         mutation = Mutation(self._compiler, text, params, name, lambda: self.embedder, self._derived, guard)
-        return self._shown(mutate(context, mutation, branch, options))
+        return self._committed(mutate(context, mutation, branch, options))
 
     def retry(
         self,
@@ -1008,7 +1036,7 @@ class Graph:
         options = self._signed(options)
         if is_for_spark(data, options, self.storage_options):
             return plugs.cluster().load(self, data, options)
-        return self._shown(run_load(self._loading(options), data, options))
+        return self._committed(run_load(self._loading(options), data, options))
 
     @takes(LoadOptions, unless="mapping")
     def load_preview(self, data: Loadable, options: LoadOptions) -> WritePreview:
