@@ -68,6 +68,25 @@ def test_few_and_many_targets_of_a_source_get_the_same_paths(seed: int) -> None:
     assert together.length.tolist() == [length for one in alone for length in one.length.tolist()]
 
 
+@pytest.mark.parametrize("seed", range(40))
+def test_lengths_alone_are_those_of_the_paths(seed: int) -> None:
+    rng = Random(seed)
+    found, size = ways(rng), NODES + ADDED_NODES
+    loops = np.array(sorted({node for node in range(NODES) if node in found.forth.step(np.array([node]))[1]}), np.int64)
+    for rows in (1, 6, 60, 200):
+        hops = HopRange(low := rng.choice([1, 2, 3]), low + rng.choice([-1, 0, 1, 5]))
+        some = rng.sample(range(size), rng.choice([2, size]))
+        sources = np.array([rng.choice([-1, *some[:3]]) for _ in range(rows)], np.int64)
+        targets = np.array([rng.choice([-1, *some]) for _ in range(rows)], np.int64)
+        paths, lengths = (
+            shortest_paths(found, loops, sources, targets, hops, wants_nodes=wants_nodes, budget=Budget())
+            for wants_nodes in (True, False)
+        )
+        assert lengths.nodes is None
+        assert lengths.position.tolist() == paths.position.tolist()
+        assert lengths.length.tolist() == paths.length.tolist()
+
+
 def walks(forth: Lists, source: int, target: int, hops_max: int) -> list[list[int]]:
     """All walks of the least number of steps, found by trying every one."""
     found = [[source]]
