@@ -1469,7 +1469,9 @@ class Graph:
         from omnigraph.write.upkeep.optimize import OptimizeSettings
 
         settings = OptimizeSettings(compact, index, workers_for(engine, spark, self._store))
-        return maintain(self._context, branch, types, WriteOptions(self._author(actor)), progress, settings)
+        return maintain(
+            self._context, branch, types, WriteOptions(self._author(actor)), progress, settings, self._derived
+        )
 
     @logged("cleanup")
     def cleanup(

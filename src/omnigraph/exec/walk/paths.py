@@ -24,7 +24,7 @@ PAIRS_MAX = 8
 
 
 DISTANCE = np.int32
-"""The type of distances by node, of which there may be many millions."""
+"""The type of distances by node: there may be many millions of nodes."""
 
 
 @dataclass(frozen=True, slots=True)
