@@ -74,7 +74,7 @@ if TYPE_CHECKING:
     from omnigraph.engine.picture.picture import Picture
     from omnigraph.engine.previews import WritePreview
     from omnigraph.engine.query.explanation import Explanation
-    from omnigraph.engine.query.prepared import PreparedQuery
+    from omnigraph.engine.query.prepared import PreparedQuery, RunsUnchecked
     from omnigraph.engine.resolve.result import ResolvePreview, ResolveResult
     from omnigraph.engine.results import (
         BranchInfo,
@@ -399,7 +399,12 @@ class Graph:
         plan = readable(self._compiler.plan(snapshot, text, name, self._scope(snapshot, branch, at)))
         types = {parameter.name: parameter.spelled_type for parameter in plan.parameters}
         columns = tuple(column.name for column in plan.columns)
-        return PreparedQuery(plan.name, types, columns, text, branch, at, self.query)
+        return PreparedQuery(plan.name, types, columns, text, branch, at, self.query, self._ungated)
+
+    @property
+    def _ungated(self) -> RunsUnchecked | None:
+        """The run of a query behind its gate, if the gate lets everything pass."""
+        return self._query if self._permit is ANYONE else None
 
     def query_with(
         self,

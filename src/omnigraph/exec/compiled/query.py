@@ -69,7 +69,7 @@ class CompiledQuery:
 
     def call(self, values: Mapping[str, ir.Constant], now_ms: int, budget: Budget) -> Call:
         """The call with bound parameters."""
-        return Call((*(values[name].value for name in self.parameters), now_ms), budget)
+        return Call((*[values[name].value for name in self.parameters], now_ms), budget)
 
 
 def compile_query(query: QueryIR, catalog: Catalog) -> CompiledQuery | None:
