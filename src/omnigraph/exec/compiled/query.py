@@ -44,7 +44,7 @@ MISSES_MAX = 64
 """Runs of a program that met values outside of memory, after which they are taken to stay there: several columns and
 fragments come into memory one after the other."""
 
-FOLLOWED_MAX = 4
+FOLLOWED_MAX = 2
 """Programs that a writer makes for its commit, each some tens of microseconds. The first run makes others."""
 
 FOLLOWED_PARTS_MAX = 64

@@ -96,8 +96,10 @@ class _Found(NamedTuple):
         added = _added(pins, edges.fresh[len(before.edge.fresh) :], sources, targets, ends)
         if added is None:
             return None
-        joined = map(np.concatenate, zip((before.sources, before.targets, before.added), added, strict=True))
-        return Topology(before.base, sources, targets, edges, *joined)
+        starts, stops = np.concatenate((before.sources, added[0])), np.concatenate((before.targets, added[1]))
+        # If all edges count, the added ones are the fresh rows of the table.
+        rows = np.concatenate((before.added, added[2])) if pins.type_columns else edges.fresh
+        return Topology(before.base, sources, targets, edges, starts, stops, rows)
 
 
 class Topologies:
