@@ -63,7 +63,8 @@ def compiled_result(graph: Graph, where: dict[str, str], query: Query) -> QueryR
         view.table(key).find_ids(["none"])
     for way in compiled.needs.ways:
         view.topology(way.edge, None, way.pair)
-    program = bind(compiled, view)
+    bound = bind(compiled.needs, view)
+    program = None if bound is None else compiled.make(bound)
     assert program is not None
     try:
         rows = program(compiled.call(bind_values(plan.parameters, query.params), NOW_MS, Budget()))
