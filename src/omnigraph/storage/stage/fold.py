@@ -49,7 +49,7 @@ def fold_tail(
     numbers = column_numbers(base)
     parts = [_live_rows(store, location, numbers, fragment, removed) for fragment in victims]
     ids = tuple(fragment.fragment_id for fragment in victims)
-    # Lance makes the schema of a version anew for everyone who asks.
+    # Lance makes the schema of a version every time.
     schema = base.schema
     whole = [fit_table(schema, part) for part in (*parts, rows)]
     return pa.concat_tables(whole).combine_chunks(), ids
