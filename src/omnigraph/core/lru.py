@@ -71,14 +71,15 @@ class Lru(Generic[Key, Value]):
 
     def put(self, key: Key, value: Value) -> None:
         """Cache a value. A value that costs more than the whole limit is not cached."""
+        cost = self._cost(value)
         with self._lock:
             old = self._values.pop(key, None)
             if old is not None:
                 self._held -= self._cost(old)
-            if self._cost(value) > self._limit:
+            if cost > self._limit:
                 return
             self._values[key] = value
-            self._held += self._cost(value)
+            self._held += cost
             while self._held > self._limit:
                 self._held -= self._cost(self._values.popitem(last=False)[1])
                 self.evictions += 1

@@ -34,13 +34,14 @@ from omnigraph.engine.permits.authorizer import Authorizer
 from omnigraph.engine.permits.permit import ANYONE, Permit
 from omnigraph.engine.query.choice import QueryLimits, query_runner
 from omnigraph.engine.query.memory import query_memory
-from omnigraph.engine.query.reads import Reads
+from omnigraph.engine.query.reads import Reads, Run
 from omnigraph.engine.query.result import QueryResult
 from omnigraph.engine.query.run import Compiler, bound_query, readable
 from omnigraph.engine.schema.places import graph_place
 from omnigraph.engine.snapshot import Snapshot
-from omnigraph.engine.telemetry import logged
+from omnigraph.engine.telemetry import logged, logger
 from omnigraph.exec.graph_view import Derived, GraphView
+from omnigraph.manifest.branches import find_head
 from omnigraph.manifest.layout import MAIN, Stamp, read_stamp
 from omnigraph.manifest.reader import Manifests
 from omnigraph.query.ir import QueryIR
@@ -72,7 +73,7 @@ if TYPE_CHECKING:
     from omnigraph.engine.picture.picture import Picture
     from omnigraph.engine.previews import WritePreview
     from omnigraph.engine.query.explanation import Explanation
-    from omnigraph.engine.query.prepared import PreparedQuery
+    from omnigraph.engine.query.prepared import PreparedQuery, RunsUnchecked
     from omnigraph.engine.resolve.result import ResolvePreview, ResolveResult
     from omnigraph.engine.results import (
         BranchInfo,
@@ -145,7 +146,7 @@ class Graph:
         self._moments = Moments.of(self._context)
         self._compiler = Compiler()
         self._derived = Derived.kept_in(ArrayCache(cache_directory(store.root.path, self.id)))
-        self._reads = Reads(self._derived.columns)
+        self._reads = Reads(store, self._derived.columns)
         check_rules(permit, self._manifests)
         self._compared: Compared = Lru(FEED_KEPT_BYTES, lambda found: ENTRY_BYTES + sum(rows.nbytes for rows in found))
 
@@ -323,13 +324,22 @@ class Graph:
         branch: str | None,
         at: str | datetime | None,
     ) -> QueryResult:
-        snapshot, scope = self._scoped(branch, at)
+        now_ms = self._context.clock.now_us() // 1000
+        run = Run(params, limits, None if at is not None else branch or MAIN, now_ms)
+        if at is None and self._permit.authorizer is None:
+            # Most reads: nothing is made for them that a few closures over memory do not need.
+            state, scope = find_head(self._manifests, branch or MAIN), None
+            ready = self._compiler.known(text, name, state.schema_digest, None)
+            found = self._reads.at_once(ready, state, run) if isinstance(ready, QueryIR) else None
+            if found is not None:
+                return found
+            snapshot = Snapshot(self._store, state, self._manifests.catalog(state.schema_digest), self._permit)
+        else:
+            snapshot, scope = self._scoped(branch, at)
         plan = self._compiler.plan(snapshot, text, name, scope)
-        shown, now_ms = None if at is not None else branch or MAIN, self._context.clock.now_us() // 1000
+        run = replace(run, is_restricted=scope is not None)
         with snapshot.reading():
-            return self._reads.run(
-                plan, self._view(snapshot, scope), params, limits, branch=shown, embedder=self._embedder, now_ms=now_ms
-            )
+            return self._reads.run(plan, self._view(snapshot, scope), run, embedder=self._embedder)
 
     @logged("query")
     def _at_once(
@@ -344,7 +354,8 @@ class Graph:
         if not isinstance(plan, QueryIR):
             return None
         now_ms = self._context.clock.now_us() // 1000
-        return self._reads.at_once(plan, view, params, branch=branch, now_ms=now_ms)
+        run = Run(params, QueryLimits(), branch, now_ms, is_restricted=scope is not None)
+        return self._reads.at_once(plan, view.state, run)
 
     def _is_small(self, text: str, *, name: str | None, branch: str, compiles: bool) -> bool | None:
         """True if a run in this process would let ``_at_once`` answer; None if only compiling the text could tell."""
@@ -387,7 +398,12 @@ class Graph:
         plan = readable(self._compiler.plan(snapshot, text, name, self._scope(snapshot, branch, at)))
         types = {parameter.name: parameter.spelled_type for parameter in plan.parameters}
         columns = tuple(column.name for column in plan.columns)
-        return PreparedQuery(plan.name, types, columns, text, branch, at, self.query)
+        return PreparedQuery(plan.name, types, columns, text, branch, at, self.query, self._ungated)
+
+    @property
+    def _ungated(self) -> RunsUnchecked | None:
+        """The run of a query behind its gate, if the gate lets everything pass."""
+        return self._query if self._permit is ANYONE else None
 
     def query_with(
         self,
@@ -454,6 +470,23 @@ class Graph:
         from omnigraph.write.merge_guard import MergeGuard
 
         return MergeGuard(permit.scope, need, permit.actor)
+
+    def _follow(self, commit: GraphCommit | None) -> None:
+        """Make the programs of recent reads for a commit of this process."""
+        state = None if commit is None else self._manifests.known(commit.manifest.incarnation)
+        if state is None:
+            return
+        try:
+            catalog = self._manifests.catalog(state.schema_digest)
+            self._reads.follow(GraphView(self._store, state, catalog, self._derived))
+        except Exception:
+            # The commit is published: nothing that fails here may be reported as its failure.
+            logger.warning("programs could not be made for commit %s", state.head, exc_info=True)
+
+    def _committed(self, result: Written) -> Written:
+        """The result of a write for its actor, after the programs of recent reads were made for its commit."""
+        self._follow(result.commit)
+        return self._shown(result)
 
     def _shown(self, result: Written) -> Written:
         """The result of a write; for an actor with a scope, without the sizes of tables that its commit records."""
@@ -952,7 +985,7 @@ class Graph:
         context = self._context.profiled() if stats else self._context
         guard = self._guard(branch)
         mutation = Mutation(self._compiler, text, params, name, lambda: self.embedder, self._derived, guard)
-        return self._shown(mutate(context, mutation, branch, options))
+        return self._committed(mutate(context, mutation, branch, options))
 
     def retry(
         self,
@@ -1007,7 +1040,7 @@ class Graph:
         options = self._signed(options)
         if is_for_spark(data, options, self.storage_options):
             return plugs.cluster().load(self, data, options)
-        return self._shown(run_load(self._loading(options), data, options))
+        return self._committed(run_load(self._loading(options), data, options))
 
     @takes(LoadOptions, unless="mapping")
     def load_preview(self, data: Loadable, options: LoadOptions) -> WritePreview:
@@ -1440,7 +1473,9 @@ class Graph:
         from omnigraph.write.upkeep.optimize import OptimizeSettings
 
         settings = OptimizeSettings(compact, index, workers_for(engine, spark, self._store))
-        return maintain(self._context, branch, types, WriteOptions(self._author(actor)), progress, settings)
+        return maintain(
+            self._context, branch, types, WriteOptions(self._author(actor)), progress, settings, self._derived
+        )
 
     @logged("cleanup")
     def cleanup(

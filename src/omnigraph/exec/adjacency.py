@@ -43,6 +43,11 @@ class Adjacency:
         return len(self.offsets) - 1
 
     @cached_property
+    def bounds(self) -> memoryview:
+        """The offsets, for reading one at a time."""
+        return self.offsets.data
+
+    @cached_property
     def is_simple(self) -> bool:
         """True if there are no parallel edges."""
         return not bool(self._repeats.any())

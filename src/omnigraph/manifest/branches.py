@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from functools import lru_cache
 
 from omnigraph.core.hints import BRANCHES_HINT
 from omnigraph.core.suggestions import did_you_mean
@@ -27,9 +28,12 @@ from omnigraph.manifest.refs import Damaged, Ref, mark_path, marks, read_mark, r
 
 _NAME = re.compile(r"[A-Za-z0-9._-]+(/[A-Za-z0-9._-]+)*")
 NAME_CHARS_MAX = 200
+NAMES_KNOWN_MAX = 1024
+"""Names whose form is remembered: every read of a branch asks."""
 _MOMENT_HINT = Hint("a moment is given as at=, without a branch", "a moment is given with --at, without --branch")
 
 
+@lru_cache(maxsize=NAMES_KNOWN_MAX)
 def check_name(name: str) -> str:
     """The trimmed name, or an error with the allowed form."""
     trimmed = name.strip()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from functools import lru_cache
 from urllib.parse import quote, unquote
 
 import pyarrow as pa
@@ -108,6 +109,7 @@ def manifest_location(incarnation: str, graph_id: str) -> str:
     return MAIN_MANIFEST if incarnation == graph_id else f"{BRANCHES}/{incarnation}/__manifest"
 
 
+@lru_cache(maxsize=1024)
 def ref_path(branch: str) -> str:
     """The file that maps a branch name to its incarnation."""
     return f"{REFS_PREFIX}{quote(branch, safe='')}.json"

@@ -37,11 +37,13 @@ class Capture:
     catalog: Catalog
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class _Newest:
     """The newest known state of an incarnation."""
 
     state: ManifestState
+    place: ManifestVersion
+    """The location and the version that hold it."""
     seen: float
     """When it was last verified to be the newest, in wall-clock time: a monotonic clock may stop while the machine is
     suspended."""
@@ -91,35 +93,32 @@ class Manifests:
 
     def fresh(self, incarnation: str) -> ManifestState:
         """The newest state: looks up the newest version, and reads it if it is not cached."""
-        known = self._state_of(incarnation)
-        if known is None:
+        newest = self._newest.get(incarnation)
+        if newest is None:
             return self.reload(incarnation)
-        place = ManifestVersion(self.location(incarnation), known.version)
         looked = time.time()
-        if not is_newest(self.store, place):
+        if not is_newest(self.store, newest.place):
             return self.reload(incarnation)
-        with self._lock:
-            newest = self._newest.get(incarnation)
-            if newest is not None and newest.state is known:
-                self._newest.put(incarnation, replace(newest, seen=looked))
-        return known
+        # An entry that another thread has replaced meanwhile is not read again.
+        newest.seen = looked
+        return newest.state
 
-    def _state_of(self, incarnation: str) -> ManifestState | None:
+    def known(self, incarnation: str) -> ManifestState | None:
+        """The newest cached state, whenever it was verified."""
         newest = self._newest.get(incarnation)
         return None if newest is None else newest.state
 
     def fresh_in_memory(self, incarnation: str) -> ManifestState | None:
         """The newest state, if it is cached and known to be the newest without a request; else None."""
-        known = self._state_of(incarnation)
+        known = self._newest.get(incarnation)
         if known is None or not self.store.root.capabilities.links_versions:
             return None
-        is_current = is_newest(self.store, ManifestVersion(self.location(incarnation), known.version))
-        return known if is_current else None
+        return known.state if is_newest(self.store, known.place) else None
 
     def reload(self, incarnation: str) -> ManifestState:
         """Read the newest state."""
         looked = time.time()
-        known = self._state_of(incarnation)
+        known = self.known(incarnation)
         location = self.location(incarnation)
         found = latest_manifest(self.store, location, known.version if known else 0)
         if found is None:
@@ -151,7 +150,8 @@ class Manifests:
                 return
             if files is None and known is not None and known.state.version == state.version:
                 files = known.files
-            found = _Newest(state, time.time() if seen is None else seen, files or ())
+            place = ManifestVersion(self.location(state.incarnation), state.version)
+            found = _Newest(state, place, time.time() if seen is None else seen, files or ())
             self._newest.put(state.incarnation, found)
 
     def files(self, state: ManifestState) -> tuple[FileRecord, ...]:

@@ -104,9 +104,9 @@ def _field(place: str, field: ParameterIR, record: Mapping[str, object]) -> ir.C
 
 def _refuse_undeclared(parameters: Sequence[ParameterIR], values: Mapping[str, object]) -> None:
     declared = {parameter.name for parameter in parameters}
-    unknown = [name for name in values if name not in declared]
-    if not unknown:
+    if values.keys() <= declared:
         return
+    unknown = [name for name in values if name not in declared]
     more = f", and {len(unknown) - 1} more" if len(unknown) > 1 else ""
     name = str(unknown[0])
     if name.startswith("$") and name[1:] in declared:

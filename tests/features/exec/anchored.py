@@ -10,7 +10,7 @@ from omnigraph.engine.query.result import QueryResult
 from omnigraph.exec.budget import Budget
 from omnigraph.exec.cells.values import GivenUp
 from omnigraph.exec.compiled.query import bind, compile_query
-from omnigraph.exec.shape.result_rows import value_rows
+from omnigraph.exec.shape.result_rows import ValueRows
 from omnigraph.query.ir import QueryIR
 from omnigraph.query.params import bind_values
 from tests.features.exec import generate_exact as exact
@@ -63,10 +63,11 @@ def compiled_result(graph: Graph, where: dict[str, str], query: Query) -> QueryR
         view.table(key).find_ids(["none"])
     for way in compiled.needs.ways:
         view.topology(way.edge, None, way.pair)
-    program = bind(compiled, view)
+    bound = bind(compiled.needs, view)
+    program = None if bound is None else compiled.make(bound)
     assert program is not None
     try:
         rows = program(compiled.call(bind_values(plan.parameters, query.params), NOW_MS, Budget()))
     except GivenUp:
         return None
-    return QueryResult(plan.name, value_rows(compiled.schema, rows), None, snapshot.commit_id)
+    return QueryResult(plan.name, ValueRows(compiled.form, rows), None, snapshot.commit_id)

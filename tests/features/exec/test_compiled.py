@@ -170,6 +170,22 @@ def test_a_prepared_query_knows_its_parameters_and_columns(graph: Graph) -> None
     assert (prepared.name, prepared.parameters, prepared.columns) == ("q", {"n": "String"}, ("f.name", "f.age"))
 
 
+def test_a_prepared_query_checks_its_arguments_as_a_query_does(graph: Graph) -> None:
+    prepared = graph.prepare(FRIENDS)
+    for params, limits in (
+        ("Ann", {}),
+        ({"n": "Ann"}, {"timeout": "1"}),
+        ({"n": "Ann"}, {"memory_limit": 1.5}),
+        ({"n": "Ann"}, {"memory_limit": True}),
+        ({"n": "Ann"}, {"cancel": 1}),
+    ):
+        with pytest.raises(UsageError) as asked:
+            graph.query(FRIENDS, params, **limits)  # type: ignore[call-overload] # wrong on purpose
+        with pytest.raises(type(asked.value)) as run:
+            prepared.run(params, **limits)  # type: ignore[arg-type] # wrong on purpose
+        assert str(run.value) == str(asked.value)
+
+
 def test_a_prepared_query_reads_the_newest_commit_on_every_run(graph: Graph) -> None:
     prepared = graph.prepare(FRIENDS)
     assert len(prepared.rows({"n": "Ann"})) == 2

@@ -68,23 +68,23 @@ def test_few_and_many_targets_of_a_source_get_the_same_paths(seed: int) -> None:
     assert together.length.tolist() == [length for one in alone for length in one.length.tolist()]
 
 
-@pytest.mark.parametrize("seed", range(30))
+@pytest.mark.parametrize("seed", range(40))
 def test_lengths_alone_are_those_of_the_paths(seed: int) -> None:
     rng = Random(seed)
-    found = ways(rng)
+    found, size = ways(rng), NODES + ADDED_NODES
     loops = np.array(sorted({node for node in range(NODES) if node in found.forth.step(np.array([node]))[1]}), np.int64)
-    low = rng.choice([1, 2, 3])
-    hops = HopRange(low, low + rng.choice([0, 1, 4]))
-    # Sources with few and with many targets, ends that repeat, and ends that are null.
-    sources = np.array([rng.choice([-1, 3, 3, 3, 5, rng.randrange(NODES)]) for _ in range(60)])
-    targets = np.array([rng.choice([-1, *range(NODES)]) for _ in range(60)])
-    lengths, paths = (
-        shortest_paths(found, loops, sources, targets, hops, wants_nodes=wants_nodes, budget=Budget())
-        for wants_nodes in (False, True)
-    )
-    assert lengths.nodes is None
-    assert lengths.position.tolist() == paths.position.tolist()
-    assert lengths.length.tolist() == paths.length.tolist() == [len(path) - 1 for path in paths.nodes or []]
+    for rows in (1, 6, 60, 200):
+        hops = HopRange(low := rng.choice([1, 2, 3]), low + rng.choice([-1, 0, 1, 5]))
+        some = rng.sample(range(size), rng.choice([2, size]))
+        sources = np.array([rng.choice([-1, *some[:3]]) for _ in range(rows)], np.int64)
+        targets = np.array([rng.choice([-1, *some]) for _ in range(rows)], np.int64)
+        paths, lengths = (
+            shortest_paths(found, loops, sources, targets, hops, wants_nodes=wants_nodes, budget=Budget())
+            for wants_nodes in (True, False)
+        )
+        assert lengths.nodes is None
+        assert lengths.position.tolist() == paths.position.tolist()
+        assert lengths.length.tolist() == paths.length.tolist()
 
 
 def walks(forth: Lists, source: int, target: int, hops_max: int) -> list[list[int]]:

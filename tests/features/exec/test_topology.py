@@ -16,10 +16,10 @@ import pytest
 from omnigraph.engine.graph import Graph, create, open_graph
 from omnigraph.exec import adjacency as lists_of
 from omnigraph.exec import tables
-from omnigraph.exec.graph_view import Derived, GraphView
+from omnigraph.exec.graph_view import Derived, GraphView, Traversal
 from omnigraph.exec.topology import cache
 from omnigraph.exec.topology.cache import Topologies, build
-from omnigraph.exec.topology.indexed import IndexedTopology
+from omnigraph.exec.topology.indexed import IndexedLists, IndexedTopology
 from omnigraph.exec.topology.neighbours import Topology
 from omnigraph.exec.topology.walkable import Steps
 from omnigraph.storage.tables.array_cache import ArrayCache
@@ -271,6 +271,38 @@ def test_lists_that_were_missed_repeatedly_are_made_in_the_background(world: Wor
         assert derived.topologies.find(pins(view(graph, derived.topologies), "Knows")) is not None
         answers.append(graph.query(text).to_pylist())
     assert all(answer == answers[0] for answer in answers)
+
+
+def test_optimize_builds_the_lists_that_traversals_would_build(world: World) -> None:
+    graph = world.graph
+    text = 'query q() { match { $p: Person { name: "p1" } $p knows $q } return { $q.name } order { $q.name } }'
+    before = open_graph(graph.uri).query(text).to_pylist()
+    with retuned(graph, indexed_edges_min=0), patch.object(graph._derived.topologies, "_persisted_edges_min", 0):
+        for options in ({"index": False}, {"types": ["Person"]}):
+            with patch.object(cache, "build") as built:
+                graph.optimize(**options)
+            assert not built.called
+        graph.optimize()
+    with patch.object(cache, "build") as built:
+        for opened in (graph, open_graph(graph.uri)):
+            topologies = opened._derived.topologies
+            assert topologies.find(pins(view(opened, topologies), "Knows")) is not None
+            assert opened.query(text).to_pylist() == before
+    assert not built.called
+
+
+@pytest.mark.parametrize("steps", [1, 2])
+def test_an_indexed_walk_looks_up_every_edge_once(steps: int, world: World) -> None:
+    graph = world.graph
+    text = (
+        f'query q() {{ match {{ $p: Person {{ name: "p1" }} $p knows{{1,{steps}}} $q }} return {{ count($q) as n }} }}'
+    )
+    lists = graph.query(text).to_pylist()
+    counted = patch.object(IndexedLists, "_along", autospec=True, side_effect=IndexedLists._along)
+    with patch.object(graph._derived, "traversal", Traversal.INDEXED), counted as looked_up:
+        assert graph.query(text).to_pylist() == lists
+    # Self-loops of the start are found among the edges of its first step.
+    assert looked_up.call_count <= steps
 
 
 @pytest.mark.parametrize("bits", [4, 20, 30, 50])

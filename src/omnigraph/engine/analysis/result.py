@@ -19,7 +19,7 @@ from omnigraph.exec.shape.result_rows import ResultRows, table_rows
 if TYPE_CHECKING:
     from omnigraph.engine.load.run import Loader
     from omnigraph.engine.load_options import LoadOptions
-    from omnigraph.engine.query.drawable import Drawable
+    from omnigraph.engine.query.drawable import Drawn
     from omnigraph.engine.results import LoadResult
     from omnigraph.exec.analytics.nodes import NodeSpace
 
@@ -46,7 +46,7 @@ class AnalysisResult(QueryResult):
     facts: Mapping[str, bool | int | float] = field(default_factory=dict)
     source: InitVar[Source | None] = None
 
-    def __post_init__(self, data: ResultRows, drawable: Drawable | None, source: Source | None) -> None:
+    def __post_init__(self, data: ResultRows, drawable: Drawn, source: Source | None) -> None:
         super().__post_init__(data, drawable)
         assert source is not None, "an algorithm names what it has read"
         object.__setattr__(self, "_source", source)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from omnigraph.core.classes.dataclass import dataclass
@@ -30,3 +30,7 @@ class Drawable:
                     own = type_name if self.type_column is None else str(row[self.type_column])
                     found.setdefault(own, {})[row[column]] = None
         return {type_name: list(ids) for type_name, ids in found.items()}
+
+
+Drawn = Drawable | Callable[[], Drawable] | None
+"""The nodes of a result, or a function that finds them: few results are drawn."""

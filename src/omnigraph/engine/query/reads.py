@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from functools import cached_property
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any
 
 from omnigraph.core.classes.dataclass import dataclass
@@ -16,29 +16,46 @@ from omnigraph.engine.query.run import COMPILED_MAX, NamedParts, bind_plan, read
 from omnigraph.exec.budget import NEVER, Budget
 from omnigraph.exec.columns import Columns
 from omnigraph.exec.graph_view import GraphView
-from omnigraph.exec.shape.result_rows import value_rows
+from omnigraph.exec.shape.result_rows import ValueRows
+from omnigraph.history.state import ManifestState
 from omnigraph.query.ir import MutationIR, QueryIR
 from omnigraph.query.params import Values, bind_values
 from omnigraph.schema.catalog import Catalog
+from omnigraph.storage.tables.store import Store
 
 if TYPE_CHECKING:
-    from omnigraph.exec.compiled.query import CompiledQuery, Programs
+    from omnigraph.exec.compiled.query import Binding, CompiledQuery, Programs
 
 
-@dataclass
+@dataclass(slots=True)
 class _Known:
     """A plan that has run before, with its compiled form from the second run on."""
 
     plan: QueryIR
+    catalog: Catalog
     parts: NamedParts
     compiled: CompiledQuery | None = None
     is_new: bool = True
 
 
+@dataclass(frozen=True, slots=True)
+class Run:
+    """One run of a plan: what is the same whichever executor does it."""
+
+    params: Mapping[str, object] | None
+    limits: QueryLimits
+    branch: str | None
+    """The branch that the result names."""
+    now_ms: int
+    is_restricted: bool = False
+    """True if the plan was compiled inside a data scope."""
+
+
 class Reads:
     """Runs plans. A plan is identified by its object: whatever rewrote it, the rewritten one is compiled and run."""
 
-    def __init__(self, columns: Columns) -> None:
+    def __init__(self, store: Store, columns: Columns) -> None:
+        self._store = store
         self._columns = columns
         self._known: Lru[int, _Known] = Lru(COMPILED_MAX)
 
@@ -49,42 +66,33 @@ class Reads:
 
         return Programs(self._columns)
 
-    def run(
-        self,
-        plan: QueryIR | MutationIR,
-        view: GraphView,
-        params: Mapping[str, object] | None,
-        limits: QueryLimits,
-        *,
-        branch: str | None,
-        embedder: Embedder | None,
-        now_ms: int,
-    ) -> QueryResult:
+    def run(self, plan: QueryIR | MutationIR, view: GraphView, run: Run, *, embedder: Embedder | None) -> QueryResult:
         """The rows of a plan."""
-        query = readable(plan)
-        values = bind_values(query.parameters, params)
+        query, limits = readable(plan), run.limits
+        values = bind_values(query.parameters, run.params)
         known = self._remembered(query, view.catalog)
         if known.compiled is not None and not limits.stats:
-            rows = self._few_rows(known.compiled, view, values, limits, now_ms)
-            if rows is not None:
-                data = value_rows(known.compiled.schema, rows)
-                return QueryResult(query.name, data, branch, view.state.head, drawable=known.parts.drawable(view))
+            found = self._few_rows(known, self._programs.get(known.compiled, view), view.state, values, run)
+            if found is not None:
+                return found
         budget = Budget(limits.timeout, query_memory(limits.memory_limit), limits.cancel or NEVER)
-        bound = bind_plan(query, values, view.catalog, embedder=embedder, now_ms=now_ms)
-        return run_query(bound, view, budget, branch=branch, stats=limits.stats)
+        bound = bind_plan(query, values, view.catalog, embedder=embedder, now_ms=run.now_ms)
+        return run_query(bound, view, budget, branch=run.branch, stats=limits.stats)
 
-    def at_once(
-        self, plan: QueryIR, view: GraphView, params: Mapping[str, object] | None, *, branch: str, now_ms: int
-    ) -> QueryResult | None:
+    def at_once(self, plan: QueryIR, state: ManifestState, run: Run) -> QueryResult | None:
         """The rows of a plan whose program and values are in memory; None if the read would take longer."""
         known = self._known.get(id(plan))
-        if known is None or known.plan is not plan or known.compiled is None:
+        if known is None or known.plan is not plan or known.compiled is None or run.limits.stats:
             return None
-        call = known.compiled.call(bind_values(plan.parameters, params), now_ms, Budget())
-        rows = self._programs.run(known.compiled, view, call, is_at_once=True)
-        if rows is None:
-            return None
-        return QueryResult(plan.name, value_rows(known.compiled.schema, rows), branch, view.state.head)
+        made = self._programs.made(known.compiled, state)
+        return (
+            None if made is None else self._few_rows(known, made, state, bind_values(plan.parameters, run.params), run)
+        )
+
+    def follow(self, view: GraphView) -> None:
+        """Prepare for reads of a state that this process has just committed, where that takes some microseconds."""
+        if "_programs" in vars(self):
+            self._programs.follow(view)
 
     def is_small(self, plan: QueryIR, view: GraphView, *, compiles: bool) -> bool | None:
         """True for a plan that a run here brings into memory, so that it can be answered immediately from then on.
@@ -100,21 +108,24 @@ class Reads:
         known = self._known.get(id(plan))
         if known is None or known.plan is not plan:
             # Compiling costs more than it saves for a query that runs once.
-            known = _Known(plan, NamedParts.of(plan, catalog))
+            known = _Known(plan, catalog, NamedParts.of(plan, catalog))
             self._known.put(id(plan), known)
         elif known.is_new:
             known.is_new, known.compiled = False, _compiled(plan, catalog)
         return known
 
     def _few_rows(
-        self, compiled: CompiledQuery, view: GraphView, values: Values, limits: QueryLimits, now_ms: int
-    ) -> Sequence[tuple[Any, ...]] | None:
-        budget = Budget(limits.timeout, None, limits.cancel or NEVER)
-        rows = self._programs.run(compiled, view, compiled.call(values, now_ms, budget))
-        if rows is None or limits.memory_limit is None:
-            return rows
-        # The general operators know what may be held, and raise.
-        return rows if _size(compiled, rows) <= limits.memory_limit else None
+        self, known: _Known, binding: Binding, state: ManifestState, values: Values, run: Run
+    ) -> QueryResult | None:
+        compiled, limits = known.compiled, run.limits
+        assert compiled is not None, "a binding is one of a compiled query"
+        rows = binding.run(compiled.call(values, run.now_ms, Budget(limits.timeout, None, limits.cancel or NEVER)))
+        if rows is None or (limits.memory_limit is not None and _size(compiled, rows) > limits.memory_limit):
+            # The general operators know what may be held, and raise.
+            return None
+        # A picture would show more than the query.
+        draw = None if run.is_restricted else partial(known.parts.drawable, self._store, state, known.catalog)
+        return QueryResult(known.plan.name, ValueRows(compiled.form, rows), run.branch, state.head, drawable=draw)
 
 
 def _compiled(plan: QueryIR, catalog: Catalog) -> CompiledQuery | None:
@@ -126,4 +137,4 @@ def _compiled(plan: QueryIR, catalog: Catalog) -> CompiledQuery | None:
 def _size(compiled: CompiledQuery, rows: Sequence[tuple[Any, ...]]) -> int:
     """An estimate of the bytes of some rows, as columns of Arrow would hold them."""
     lengths = sum([len(row[place] or ()) for place in compiled.sized for row in rows])
-    return 8 * len(compiled.schema) * len(rows) + lengths
+    return 8 * len(compiled.form.names) * len(rows) + lengths

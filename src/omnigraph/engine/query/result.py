@@ -11,10 +11,10 @@ import pyarrow as pa
 from omnigraph.core.display import Display, Displayed, counted
 from omnigraph.core.profile import OperatorProfile
 from omnigraph.engine.profile_text import Profiled
-from omnigraph.engine.tabular import Tabular
+from omnigraph.engine.tabular import Row, Tabular
 from omnigraph.errors import UsageError
-from omnigraph.exec.shape.result_rows import BATCH_ROWS, ResultRows
-from omnigraph.rows.write.results import python_rows, result_rows, stored_rows
+from omnigraph.exec.shape.result_rows import BATCH_ROWS, ResultRows, ValueRows
+from omnigraph.rows.write.results import python_rows, result_rows
 
 if TYPE_CHECKING:
     import pandas  # type: ignore[import-untyped] # has no types of its own
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from omnigraph.engine.picture.picture import Picture
     from omnigraph.engine.picture.scene import Caption
-    from omnigraph.engine.query.drawable import Drawable
+    from omnigraph.engine.query.drawable import Drawable, Drawn
 
 SHOWN_ROWS = 10
 
@@ -40,25 +40,30 @@ class QueryResult(Tabular, Displayed, Profiled):
     branch: str | None
     commit_id: str
     operators: tuple[OperatorProfile, ...] = field(default=(), repr=False)
-    drawable: InitVar[Drawable | None] = None
+    drawable: InitVar[Drawn] = None
     rows: list[dict[str, Any]] = field(init=False, repr=False, compare=False)
     """Rows of JSON values: dates and times as ISO texts. ``to_dicts`` has Python's values."""
 
-    def __post_init__(self, data: ResultRows, drawable: Drawable | None) -> None:
+    def __post_init__(self, data: ResultRows, drawable: Drawn) -> None:
         object.__setattr__(self, "_data", data)
         object.__setattr__(self, "_drawable", drawable)
 
     if TYPE_CHECKING:
         # Attributes that are not fields: encoders would try to copy them.
         _data: ClassVar[ResultRows]
-        _drawable: ClassVar[Drawable | None]
+        _drawable: ClassVar[Any]
 
     def __len__(self) -> int:
         return self._data.length
 
     def __iter__(self) -> Iterator[dict[str, Any]]:
-        values = self._data.values
-        return super().__iter__() if values is None else iter(stored_rows(self.schema, values))
+        data = self._data
+        return iter(data.dicts()) if isinstance(data, ValueRows) else super().__iter__()
+
+    def to_dicts(self) -> list[Row]:
+        """All rows as dicts with Python values."""
+        data = self._data
+        return data.dicts() if isinstance(data, ValueRows) else super().to_dicts()
 
     def _display(self) -> Display:
         rows = [list(row.values()) for row in python_rows(self._data.head(SHOWN_ROWS))]
@@ -118,11 +123,12 @@ class QueryResult(Tabular, Displayed, Profiled):
         """
         from omnigraph.engine.picture.draw import DrawOptions, draw_nodes
 
-        if self._drawable is None or not self._drawable.columns:
+        drawable: Drawable | None = self._drawable() if callable(self._drawable) else self._drawable
+        if drawable is None or not drawable.columns:
             raise UsageError("the rows name no nodes", hint="return a node: `return { $p }`, or use graph.draw()")
-        ids = self._drawable.nodes(self)
+        ids = drawable.nodes(self)
         options = DrawOptions(limit, caption, height)
-        return draw_nodes(self._drawable.snapshot, ids, self._drawable.edges, self.query_name, options)
+        return draw_nodes(drawable.snapshot, ids, drawable.edges, self.query_name, options)
 
     def _sliced(self, start: int, stop: int) -> QueryResult:
         return self._with(self._data.slice(start, stop))

@@ -22,6 +22,7 @@ from omnigraph.exec.budget import Budget
 from omnigraph.exec.fold import fold
 from omnigraph.exec.graph_view import GraphView
 from omnigraph.exec.shaper import Shaper
+from omnigraph.history.state import ManifestState
 from omnigraph.query.compile import compile_text
 from omnigraph.query.entity_columns import entity_columns, followed_edges
 from omnigraph.query.ir import MutationIR, QueryIR
@@ -29,6 +30,7 @@ from omnigraph.query.params import Values, bind_query, bind_values
 from omnigraph.query.visibility.data_scope import DataScope
 from omnigraph.schema.catalog import Catalog
 from omnigraph.storage.tables.io_meter import IoMeter
+from omnigraph.storage.tables.store import Store
 
 COMPILED_MAX = 512
 """Compiled queries kept per graph."""
@@ -106,11 +108,9 @@ class NamedParts:
     def of(cls, query: QueryIR, catalog: Catalog) -> NamedParts:
         return cls(entity_columns(query, catalog), followed_edges(query))
 
-    def drawable(self, view: GraphView) -> Drawable | None:
-        """The nodes that rows of the query at a snapshot name; None if a picture would show more than the query."""
-        if view.is_restricted:
-            return None
-        return Drawable(Snapshot(view.store, view.state, view.catalog), self.columns, self.edges)
+    def drawable(self, store: Store, state: ManifestState, catalog: Catalog) -> Drawable:
+        """The nodes that rows of the query at a state name."""
+        return Drawable(Snapshot(store, state, catalog), self.columns, self.edges)
 
 
 def run_query(query: QueryIR, view: GraphView, budget: Budget, *, branch: str | None, stats: bool) -> QueryResult:
@@ -121,5 +121,7 @@ def run_query(query: QueryIR, view: GraphView, budget: Budget, *, branch: str | 
     operators: list[OperatorProfile] | None = [] if stats else None
     profiler = Profiler(operators, IoMeter(view.store) if stats else None, view.remarks)
     rows = Shaper(view, budget, profiler).run(query)
-    drawable = NamedParts.of(query, view.catalog).drawable(view)
+    parts = NamedParts.of(query, view.catalog)
+    # A picture would show more than a query inside a data scope.
+    drawable = None if view.is_restricted else parts.drawable(view.store, view.state, view.catalog)
     return QueryResult(query.name, rows, branch, view.state.head, tuple(operators or ()), drawable)

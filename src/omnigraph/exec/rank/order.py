@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import numpy as np
+import pyarrow.compute as pc
 
-from omnigraph.exec.shape import steps
 from omnigraph.exec.tables import Rows, TableView
 from omnigraph.exec.vectors import Doubles
 
@@ -19,6 +19,8 @@ def score_order(scores: Doubles, nodes: Rows, table: TableView) -> Rows:
     tied[1:] |= equal
     tied[:-1] |= equal
     level = order[tied]
-    by_id = steps.ranks(table.values("id", nodes[level]))
+    by_id = np.empty(len(level), np.int64)
+    # Equal ids, of a node with several rows, stay in the order of their positions: both sorts are stable.
+    by_id[pc.array_sort_indices(table.values("id", nodes[level])).to_numpy()] = np.arange(len(level))
     order[tied] = level[np.lexsort((by_id, scores[level]))]
     return order

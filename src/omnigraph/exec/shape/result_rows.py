@@ -4,12 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import field
-from typing import Any
+from functools import partial
+from typing import Any, Final
 
 import pyarrow as pa
 
 from omnigraph.core.classes.dataclass import dataclass
 from omnigraph.exec.budget import Budget
+from omnigraph.rows.write.results import StoredForm
+
+UNLIMITED: Final = Budget()
+"""The budget of rows that exist already."""
 
 BATCH_ROWS = 65_536
 """Rows of one batch. A result that is no larger is computed eagerly."""
@@ -90,14 +95,22 @@ class ResultRows:
         return pa.RecordBatch.from_arrays(arrays, schema=self.schema)
 
 
-def value_rows(schema: pa.Schema, values: Sequence[tuple[Any, ...]]) -> ResultRows:
-    """Result rows over a few rows of Python values, in their stored forms."""
+class ValueRows(ResultRows):
+    """A few rows of Python values in their stored forms. Columns of Arrow are made when they are wanted."""
 
-    def read(start: int, stop: int) -> Sequence[pa.Array]:
-        part = values[start:stop]
-        return [pa.array([row[place] for row in part], type_) for place, type_ in enumerate(schema.types)]
+    def __init__(self, form: StoredForm, values: Sequence[tuple[Any, ...]]) -> None:
+        self.form, self.values = form, values
+        self.schema, self.length = form.schema, len(values)
+        self._read, self._budget = partial(_columns, form.schema, values), UNLIMITED
 
-    return ResultRows(schema, len(values), read, values=values)
+    def dicts(self) -> list[dict[str, Any]]:
+        """One dict per row with Python values."""
+        return self.form.python_rows(self.values or ())
+
+
+def _columns(schema: pa.Schema, values: Sequence[tuple[Any, ...]], start: int, stop: int) -> Sequence[pa.Array]:
+    part = values[start:stop]
+    return [pa.array([row[place] for row in part], type_) for place, type_ in enumerate(schema.types)]
 
 
 def table_rows(table: pa.Table) -> ResultRows:

@@ -51,6 +51,22 @@ BASES_MAX = 4
 """Bases of one edge table kept open by one process."""
 
 
+class _Versions(NamedTuple):
+    """The three tables of a topology: a key that costs nothing to make."""
+
+    edges: tuple[str, str]
+    """The location of the edge table, and the pair of types."""
+    edge: int
+    source: tuple[str, int]
+    target: tuple[str, int]
+
+    @classmethod
+    def of(cls, pins: Pins) -> _Versions:
+        edge, source, target = pins.edge.pin, pins.source.pin, pins.target.pin
+        ends = (source.location, source.lance_version), (target.location, target.lance_version)
+        return cls((edge.location, pins.tags), edge.lance_version, *ends)
+
+
 class _Found(NamedTuple):
     """A topology over a base, and the layouts of its three tables."""
 
@@ -61,7 +77,7 @@ class _Found(NamedTuple):
 
     @classmethod
     def of(cls, topology: Topology, pins: Pins) -> _Found:
-        return cls(topology, *(table.layout for table in pins.tables))
+        return cls(topology, pins.edge.layout, pins.source.layout, pins.target.layout)
 
     def extended(self, pins: Pins, ends: EdgeEnds) -> Topology | None:
         """The topology with the edges and nodes added since; None if anything else happened."""
@@ -80,8 +96,10 @@ class _Found(NamedTuple):
         added = _added(pins, edges.fresh[len(before.edge.fresh) :], sources, targets, ends)
         if added is None:
             return None
-        joined = map(np.concatenate, zip((before.sources, before.targets, before.added), added, strict=True))
-        return Topology(before.base, sources, targets, edges, *joined)
+        starts, stops = np.concatenate((before.sources, added[0])), np.concatenate((before.targets, added[1]))
+        # If all edges count, the added ones are the fresh rows of the table.
+        rows = np.concatenate((before.added, added[2])) if pins.type_columns else edges.fresh
+        return Topology(before.base, sources, targets, edges, starts, stops, rows)
 
 
 class Topologies:
@@ -91,27 +109,40 @@ class Topologies:
         self._files = files
         self._persisted_edges_min = persisted_edges_min
         self._known: Lru[str, Topology] = Lru(TOPOLOGIES_MAX)
+        self._by_pins: Lru[_Versions, Topology] = Lru(TOPOLOGIES_MAX)
         self._bases: Lru[str, tuple[Base, ...]] = Lru(TOPOLOGIES_MAX)
         self._missed: Lru[str, int] = Lru(TOPOLOGIES_MAX)
         self._ends = EdgeEnds()
-        self._latest: Lru[str, _Found] = Lru(TOPOLOGIES_MAX)
+        self._latest: Lru[tuple[str, str], _Found] = Lru(TOPOLOGIES_MAX)
         self._lock = threading.Lock()
 
     def find(self, pins: Pins) -> Topology | None:
         """A topology that needs no encoding of a whole table; None if there is none."""
-        key = base_key(pins)
-        known = self._known.get(key)
+        found = self.follow(pins)
+        if found is None:
+            key = base_key(pins)
+            found = self._kept(pins, _Versions.of(pins), self._known.get(key) or self._nearest(key, pins))
+            if found is not None:
+                self._known.put(key, found)
+        return found
+
+    def follow(self, pins: Pins) -> Topology | None:
+        """The topology of these pins that this process holds, or that extends the last one; None otherwise.
+
+        Digests are not computed: right after a commit, that would be most of the work.
+        """
+        versions = _Versions.of(pins)
+        known = self._by_pins.get(versions)
         if known is not None:
             return known
-        group = _group(pins)
-        latest = self._latest.get(group)
-        found = None if latest is None else latest.extended(pins, self._ends)
-        if found is None:
-            found = self._nearest(key, pins)
+        latest = self._latest.get(versions.edges)
+        return None if latest is None else self._kept(pins, versions, latest.extended(pins, self._ends))
+
+    def _kept(self, pins: Pins, versions: _Versions, found: Topology | None) -> Topology | None:
         if found is None or not _is_near(found, pins):
             return None
-        self._known.put(key, found)
-        self._latest.put(group, _Found.of(found, pins))
+        self._by_pins.put(versions, found)
+        self._latest.put(versions.edges, _Found.of(found, pins))
         return found
 
     def get(self, pins: Pins) -> Topology:

@@ -138,7 +138,8 @@ def _looked_up(pins: Pins, part: Fragment, rows: Rows) -> Ends:
     source, target = pins.source, pins.target
     if len(rows) == part.rows <= FOUND_ONE_BY_ONE and not pins.type_columns:
         written = recent_rows(pins.edge.store, pins.edge.pin, part)
-        from_source, from_target = id_finder(source), id_finder(target)
+        from_source = id_finder(source)
+        from_target = from_source if target is source else id_finder(target)
         if written is not None and from_source is not None and from_target is not None:
             # The edges of the last commit: nothing is read, and no column of a single value comes into the cache.
             return Ends(_found(from_source, written.column("src")), _found(from_target, written.column("dst")))

@@ -6,6 +6,7 @@ table's size; encoding the whole table for lists costs seconds.
 
 from __future__ import annotations
 
+from dataclasses import field
 from functools import cached_property
 
 import numpy as np
@@ -29,6 +30,8 @@ class IndexedLists:
     start: TableView
     end: TableView
     columns: tuple[str, ...]
+    _known: dict[bytes, tuple[Rows, Rows, Rows]] = field(default_factory=dict, repr=False)
+    """The edges of nodes that were looked up: a walk starts where its self-loops are looked for."""
 
     @property
     def near(self) -> Correspondence:
@@ -48,22 +51,31 @@ class IndexedLists:
 
     def step(self, numbers: Rows, *, keep_edges: bool = False) -> tuple[Rows, Rows, Rows]:
         """One step from every node: the position of the node in the input, the neighbour, and the edge's row."""
-        different = sorted_set(numbers)
-        ids = self.start.values("id", different)
-        steps = [self._along(column, ids, different) for column in self.columns]
-        starts, ends, edges = (np.concatenate(parts) for parts in zip(*steps, strict=True))
-        known = ends >= 0
-        starts, ends, edges = starts[known], ends[known], edges[known]
-        if len(self.columns) > 1:
-            # A self-loop is found from both of its ends.
-            _, once = np.unique(np.stack((starts, ends, edges)), axis=1, return_index=True)
-            starts, ends, edges = starts[once], ends[once], edges[once]
+        starts, ends, edges = self._edges_of(sorted_set(numbers))
         position, slot = _joined(numbers, starts)
         neighbour, edge = ends[slot], edges[slot]
         if keep_edges:
             return position, neighbour, edge
         keys = sorted_set(position * self.numbers + neighbour)
         return keys // self.numbers, keys % self.numbers, keys[:0]
+
+    def _edges_of(self, nodes: Rows) -> tuple[Rows, Rows, Rows]:
+        """The edges of some different nodes: that node, the other end, and the edge's row."""
+        key = nodes.tobytes()
+        known = self._known.get(key)
+        if known is not None:
+            return known
+        ids = self.start.values("id", nodes)
+        steps = [self._along(column, ids, nodes) for column in self.columns]
+        starts, ends, edges = (np.concatenate(parts) for parts in zip(*steps, strict=True))
+        is_known = ends >= 0
+        starts, ends, edges = starts[is_known], ends[is_known], edges[is_known]
+        if len(self.columns) > 1:
+            # A self-loop is found from both of its ends.
+            _, once = np.unique(np.stack((starts, ends, edges)), axis=1, return_index=True)
+            starts, ends, edges = starts[once], ends[once], edges[once]
+        self._known[key] = starts, ends, edges
+        return starts, ends, edges
 
     def connected(self, numbers: Rows, neighbours: Rows) -> None:
         """None: there is no structure to probe pairs in."""

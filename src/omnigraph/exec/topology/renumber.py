@@ -53,7 +53,7 @@ class Renumbering:
     """Exceptions, ascending by key; -1 where a row has no counterpart."""
 
     def __call__(self, numbers: Integers) -> Rows:
-        moved: Rows = numbers.astype(np.int64, copy=False)
+        moved: Rows = numbers if numbers.dtype == np.int64 else numbers.astype(np.int64)
         if len(self.starts):
             # side="right" - 1: the last stretch that starts at or before the number.
             moved = moved + self.shifts[np.searchsorted(self.starts, moved, side="right") - 1]

@@ -8,19 +8,23 @@ from both ends finds the same one: it knows every node that is on a shortest pat
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import replace
 
 import numpy as np
 
 from omnigraph.core.classes.dataclass import dataclass
-from omnigraph.exec.adjacency import Mask, Rows, contains, sorted_set
+from omnigraph.exec.adjacency import Rows, contains, sorted_set
 from omnigraph.exec.budget import Budget
+from omnigraph.exec.topology.renumber import NOTHING
 from omnigraph.exec.topology.walkable import Steps
 from omnigraph.exec.walk.levels import levels_from
 from omnigraph.query.ir import HopRange
 
 PAIRS_MAX = 8
 """Targets of one source that are searched for one by one, from both ends; one search serves more of them."""
+
+
+DISTANCE = np.int32
+"""The type of distances by node: there may be many millions of nodes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,12 +48,14 @@ def shortest_paths(
     ways: Ways, loops: Rows, sources: Rows, targets: Rows, hops: HopRange, *, wants_nodes: bool, budget: Budget
 ) -> Paths:
     """One path per row whose ends are connected within the bounds; ties go to the smallest node numbers."""
+    if not wants_nodes:
+        return _lengths(ways, loops, (sources, targets), hops, budget)
 
     def search(source: int, targets: list[int]) -> dict[int, list[list[int]]]:
         found = _from_one(ways, source, targets, hops.high, budget)
         return {target: [path] for target, path in found.items()}
 
-    return _paths(ways, loops, (sources, targets), hops, search if wants_nodes else None, budget)
+    return _paths(ways, loops, (sources, targets), hops, search, wants_nodes=True)
 
 
 def all_shortest_paths(
@@ -61,8 +67,7 @@ def all_shortest_paths(
         levels = dict(_levels_to(ways, source, targets, hops.high, budget))
         return {target: _every_path(ways, found, budget) for target, found in levels.items()}
 
-    found = _paths(ways, loops, (sources, targets), hops, search, budget)
-    return found if wants_nodes else replace(found, nodes=None)
+    return _paths(ways, loops, (sources, targets), hops, search, wants_nodes=wants_nodes)
 
 
 Search = Callable[[int, list[int]], dict[int, list[list[int]]]]
@@ -70,78 +75,83 @@ Search = Callable[[int, list[int]], dict[int, list[list[int]]]]
 
 
 def _paths(
-    ways: Ways, loops: Rows, ends: tuple[Rows, Rows], hops: HopRange, search: Search | None, budget: Budget
+    ways: Ways, loops: Rows, ends: tuple[Rows, Rows], hops: HopRange, search: Search, *, wants_nodes: bool
 ) -> Paths:
-    """The paths of every row, source by source; without a search only their lengths."""
+    """The paths of every row, by one search for all rows of a source."""
+    kept: list[int] = []
+    lengths: list[int] = []
+    nodes: list[list[int]] = []
+    targets = ways.forth.far.to_number(ends[1])
+    looped = contains(loops, targets)
+    for source, rows in _by_source(ways, ends):
+        found = search(source, targets[rows].tolist())
+        for row in rows:
+            for path in found.get(int(targets[row]), ()):
+                length = path_length(len(path) - 1, bool(looped[row]), hops)
+                if length is not None:
+                    kept.append(int(row))
+                    lengths.append(length)
+                    if wants_nodes:
+                        nodes.append(looped_path(path, length))
+    place = np.argsort(np.array(kept, np.int64), kind="stable")
+    return Paths(
+        np.array(kept, np.int64)[place],
+        np.array(lengths, np.int64)[place],
+        [nodes[index] for index in place] if wants_nodes else None,
+    )
+
+
+def _by_source(ways: Ways, ends: tuple[Rows, Rows]) -> Iterator[tuple[int, Rows]]:
+    """The number of every source, with the positions of its rows whose ends are both bound."""
     sources, targets = ends
     bound = np.flatnonzero((sources >= 0) & (targets >= 0))
-    sources, targets = ways.forth.near.to_number(sources), ways.forth.far.to_number(targets)
-    looped = contains(loops, targets)
-    order = bound[np.argsort(sources[bound], kind="stable")]
-    kept: list[Rows] = [order[:0]]
-    lengths: list[Rows] = [order[:0]]
-    nodes: list[list[int]] = []
-    start = 0
+    numbers = ways.forth.near.to_number(sources)
+    order = bound[np.argsort(numbers[bound], kind="stable")]
+    ordered, start = numbers[order], 0
     while start < len(order):
-        end = start + int(np.searchsorted(sources[order[start:]], sources[order[start]], side="right"))
-        rows = order[start:end]
-        source = int(sources[rows[0]])
-        if search is None or len(rows) > PAIRS_MAX:
-            # Most rows of a cross product are too far apart: only those within the bounds are worth a path.
-            near = _lengths(_distances(ways, source, targets[rows], hops.high, budget), looped[rows], hops)
-            rows, near = rows[near >= 0], near[near >= 0]
-            if search is None:
-                kept.append(rows)
-                lengths.append(near)
-        if search is not None and len(rows):
-            found = search(source, targets[rows].tolist())
-            for row in rows.tolist():
-                for path in found.get(int(targets[row]), ()):
-                    length = path_length(len(path) - 1, bool(looped[row]), hops)
-                    if length is not None:
-                        kept.append(np.array([row]))
-                        lengths.append(np.array([length]))
-                        nodes.append(looped_path(path, length))
+        end = int(np.searchsorted(ordered, ordered[start], side="right"))
+        yield int(ordered[start]), order[start:end]
         start = end
-    rows = np.concatenate(kept)
-    place = np.argsort(rows, kind="stable")
-    paths = None if search is None else [nodes[index] for index in place.tolist()]
-    return Paths(rows[place], np.concatenate(lengths)[place], paths)
+
+
+def _lengths(ways: Ways, loops: Rows, ends: tuple[Rows, Rows], hops: HopRange, budget: Budget) -> Paths:
+    """The lengths of the paths of every row. Nodes between the ends are not found out."""
+    numbers = ways.forth.far.to_number(ends[1])
+    kept, lengths = [NOTHING], [NOTHING]
+    for source, rows in _by_source(ways, ends):
+        targets = numbers[rows]
+        distances = _distances(ways, source, targets, hops.high, budget)
+        is_within = (distances >= max(hops.low, 0)) & (distances <= hops.high)
+        # The rule of ``path_length``.
+        is_short = (distances >= 0) & (distances == hops.low - 1) & (hops.low <= hops.high)
+        if is_short.any():
+            is_short &= contains(loops, targets)
+        found = is_within | is_short
+        kept.append(rows[found])
+        lengths.append(np.where(is_short, hops.low, distances)[found])
+    positions = np.concatenate(kept)
+    place = np.argsort(positions, kind="stable")
+    return Paths(positions[place], np.concatenate(lengths)[place], None)
 
 
 def _distances(ways: Ways, source: int, targets: Rows, hops_max: int, budget: Budget) -> Rows:
-    """The distance of every target from the source, -1 beyond the bound."""
-    different = sorted_set(targets)
-    far = np.full(len(different), -1, np.int64)
+    """The distance of every target from a source; -1 for those that are farther than the bound."""
+    different = sorted_set(targets) if len(targets) <= PAIRS_MAX else targets
     if len(different) <= PAIRS_MAX:
-        for place, target in enumerate(different.tolist()):
-            candidates = _levels_between(ways, source, target, hops_max, budget)
-            far[place] = -1 if candidates is None else len(candidates) - 1
-        return far[np.searchsorted(different, targets)]
+        between = [_levels_between(ways, source, target, hops_max, budget) for target in different.tolist()]
+        each = np.array([-1 if levels is None else len(levels) - 1 for levels in between], np.int64)
+        return each[np.searchsorted(different, targets)]
     with levels_from(ways.forth, source) as search:
-        while True:
-            far[_common(different, search.last)] = len(search.levels) - 1
-            if len(search.levels) > hops_max or (far >= 0).all():
-                break
+        found = np.where(targets == source, 0, -1)
+        at = np.full(ways.forth.numbers, -1, DISTANCE)
+        at[source] = 0
+        while len(search.levels) <= hops_max and (found < 0).any():
             budget.check(int(ways.forth.degrees(search.last).sum()), 2)
             if not len(search.grow()):
                 break
-    return far[np.searchsorted(different, targets)]
-
-
-def _common(known: Rows, others: Rows) -> Rows | Mask:
-    """Where the values of a sorted array are that another sorted array has too, by looking up the shorter one."""
-    if len(known) <= len(others):
-        return contains(others, known)
-    return np.searchsorted(known, others[contains(known, others)])
-
-
-def _lengths(distances: Rows, looped: Mask, hops: HopRange) -> Rows:
-    """``path_length`` of many distances, -1 for None."""
-    lengths = np.where((distances >= hops.low) & (distances <= hops.high), distances, -1)
-    if hops.low <= hops.high:
-        lengths[looped & (distances == hops.low - 1)] = hops.low
-    return lengths
+            at[search.last] = len(search.levels) - 1
+            found = at[targets].astype(np.int64)
+    return found
 
 
 def path_length(distance: int, has_loop: bool, hops: HopRange) -> int | None:

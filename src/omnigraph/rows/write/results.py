@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import pyarrow as pa
@@ -153,20 +154,36 @@ def python_rows(data: pa.RecordBatch | pa.Table) -> list[dict[str, Any]]:
     return [dict(zip(names, row, strict=True)) for row in zip(*columns, strict=True)]
 
 
-def stored_rows(schema: pa.Schema, rows: Sequence[tuple[Any, ...]]) -> list[dict[str, Any]]:
-    """The same for rows of values in their stored forms: days for dates, milliseconds for times."""
-    names = schema.names
-    places = [place for place, type_ in enumerate(schema.types) if type_ not in _SAME]
-    if not places:
-        return [dict(zip(names, row, strict=True)) for row in rows]
-    columns: list[Any] = list(zip(*rows, strict=True)) if rows else [()] * len(names)
-    for place in places:
-        columns[place] = python_values(pa.array(columns[place], schema.field(place).type))
-    return [dict(zip(names, row, strict=True)) for row in zip(*columns, strict=True)]
-
-
 _SAME = frozenset((pa.utf8(), pa.bool_(), pa.int32(), pa.int64(), pa.uint32(), pa.uint64(), pa.float64()))
 """Types whose stored form is the Python value."""
+
+
+@dataclass(frozen=True, slots=True)
+class StoredForm:
+    """The columns of rows whose values have their stored forms: days for dates, milliseconds for times.
+
+    Made once for a query that runs often: asking a schema for its names and types takes as long as reading a few rows.
+    """
+
+    schema: pa.Schema
+    names: tuple[str, ...]
+    changed: tuple[int, ...]
+    """The places of the columns whose Python value is not the stored form."""
+
+    @classmethod
+    def of(cls, schema: pa.Schema) -> StoredForm:
+        changed = tuple(place for place, type_ in enumerate(schema.types) if type_ not in _SAME)
+        return cls(schema, tuple(schema.names), changed)
+
+    def python_rows(self, rows: Sequence[tuple[Any, ...]]) -> list[dict[str, Any]]:
+        """One dict per row with Python values, columns in order."""
+        names = self.names
+        if not self.changed:
+            return [dict(zip(names, row, strict=True)) for row in rows]
+        columns: list[Any] = list(zip(*rows, strict=True)) if rows else [()] * len(names)
+        for place in self.changed:
+            columns[place] = python_values(pa.array(columns[place], self.schema.field(place).type))
+        return [dict(zip(names, row, strict=True)) for row in zip(*columns, strict=True)]
 
 
 def python_values(column: pa.Array | pa.ChunkedArray) -> list[Any]:

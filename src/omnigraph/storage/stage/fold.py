@@ -49,7 +49,9 @@ def fold_tail(
     numbers = column_numbers(base)
     parts = [_live_rows(store, location, numbers, fragment, removed) for fragment in victims]
     ids = tuple(fragment.fragment_id for fragment in victims)
-    whole = [fit_table(base.schema, part) for part in (*parts, rows)]
+    # Lance makes the schema of a version every time.
+    schema = base.schema
+    whole = [fit_table(schema, part) for part in (*parts, rows)]
     return pa.concat_tables(whole).combine_chunks(), ids
 
 
@@ -69,7 +71,8 @@ def fold_in_order(store: Store, base: LanceDataset, location: str, rows: pa.Tabl
         size += fragment.metadata.physical_rows
     numbers = column_numbers(base)
     parts = [_live_rows(store, location, numbers, fragment, set()) for fragment in victims]
-    whole = [fit_table(base.schema, part) for part in (*parts, rows)]
+    schema = base.schema
+    whole = [fit_table(schema, part) for part in (*parts, rows)]
     return pa.concat_tables(whole).combine_chunks(), tuple(fragment.fragment_id for fragment in victims)
 
 

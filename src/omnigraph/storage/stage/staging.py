@@ -98,8 +98,11 @@ def write_rows(
 
     With ``settles_later`` small files may still be under way to a bucket when this returns; the swap waits for them.
     """
-    outbox = store.outbox if settles_later and _is_small(base, rows) else None
-    stored = fit_table(base.schema, rows) if isinstance(rows, pa.Table) else fit_reader(base.schema, rows)
+    schema = base.schema
+    keeps_blobs = has_blobs(schema)
+    # Blobs are files of their own, which Lance names while it writes.
+    outbox = store.outbox if settles_later and not keeps_blobs and _is_small(rows) else None
+    stored = fit_table(schema, rows) if isinstance(rows, pa.Table) else fit_reader(schema, rows)
 
     def append(target: LanceDataset) -> list[FragmentMetadata]:
         return list(write_fragments(stored, target, mode="append", max_rows_per_file=ROWS_PER_FILE_MAX))
@@ -114,7 +117,7 @@ def write_rows(
     sizes = {f"{location}/data/{file.path}": file.file_size_bytes or 0 for item in written for file in item.files}
     if outbox is not None:
         outbox.send(sizes)
-    if has_blobs(base.schema):
+    if keeps_blobs:
         sizes |= _blob_sizes(store, list(sizes), rows)
     ids: tuple[str, ...] | None = None
     if isinstance(rows, pa.Table) and rows.num_rows <= store.tuning.cached_table_rows_max and len(written) == 1:
@@ -130,9 +133,8 @@ def write_rows(
     )
 
 
-def _is_small(base: LanceDataset, rows: pa.Table | pa.RecordBatchReader) -> bool:
-    # Blobs are files of their own, which Lance names while it writes.
-    return isinstance(rows, pa.Table) and rows.nbytes <= SMALL_ROWS_BYTES_MAX and not has_blobs(base.schema)
+def _is_small(rows: pa.Table | pa.RecordBatchReader) -> bool:
+    return isinstance(rows, pa.Table) and rows.nbytes <= SMALL_ROWS_BYTES_MAX
 
 
 def _blob_sizes(store: Store, data_paths: list[str], rows: pa.Table | pa.RecordBatchReader) -> dict[str, int]:

@@ -86,6 +86,13 @@ class Layout:
         made.__dict__.update(_hashed=hashed, numbers=self.numbers)
         return made
 
+    def precedes(self, other: Layout) -> bool:
+        """True if another layout begins with the fragments of this one, each with the same deletions.
+
+        A layout that was made from this one by ``followed_by`` has the same objects, so that comparing them is fast.
+        """
+        return other.parts[: len(self.parts)] == self.parts
+
     @cached_property
     def digest(self) -> str:
         """A digest that identifies exactly these rows: of their data files and deletion files."""
