@@ -107,10 +107,19 @@ class Manifests:
         newest = self._newest.get(incarnation)
         return None if newest is None else newest.state
 
+    @property
+    def is_checked_at_once(self) -> bool:
+        """True if a state is verified to be the newest by calls of ``stat`` instead of a request."""
+        return self.store.root.capabilities.links_versions
+
+    def in_memory(self, incarnation: str) -> ManifestState | None:
+        """The newest state that is cached; another process may have committed since."""
+        return self._state_of(incarnation)
+
     def fresh_in_memory(self, incarnation: str) -> ManifestState | None:
         """The newest state, if it is cached and known to be the newest without a request; else None."""
         known = self._state_of(incarnation)
-        if known is None or not self.store.root.capabilities.links_versions:
+        if known is None or not self.is_checked_at_once:
             return None
         is_current = is_newest(self.store, ManifestVersion(self.location(incarnation), known.version))
         return known if is_current else None

@@ -76,15 +76,22 @@ class Reads:
             return None
         return QueryResult(plan.name, value_rows(known.compiled.schema, rows), branch, view.state.head)
 
-    def is_small(self, plan: QueryIR, view: GraphView, *, compiles: bool) -> bool | None:
+    def is_small(self, plan: QueryIR, view: GraphView, is_outdated: bool, *, compiles: bool) -> bool | None:
         """True for a plan that a run here brings into memory, so that it can be answered immediately from then on.
 
         False for one that does not start from keys, or that ran here in vain. None if only compiling it could tell.
+        ``is_outdated``: there is a newer version, which no plan has run on here.
         """
         known = self._known.get(id(plan))
         if known is None or known.plan is not plan or known.is_new:
-            return compile_query(plan, view.catalog) is not None if compiles else None
-        return known.compiled is not None and self._programs.is_worth_trying(known.compiled, view)
+            if not compiles:
+                return None
+            # Kept also if it has no compiled form: another process runs it, so no run here would ever find that out.
+            known = _Known(plan, NamedParts.of(plan, view.catalog), compile_query(plan, view.catalog), is_new=False)
+            self._known.put(id(plan), known)
+        if known.compiled is None:
+            return False
+        return is_outdated or self._programs.is_worth_trying(known.compiled, view)
 
     def _remembered(self, plan: QueryIR, catalog: Catalog) -> _Known:
         known = self._known.get(id(plan))
