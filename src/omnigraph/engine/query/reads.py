@@ -14,7 +14,7 @@ from omnigraph.engine.query.result import QueryResult
 from omnigraph.engine.query.run import COMPILED_MAX, NamedParts, bind_plan, readable, run_query
 from omnigraph.exec.budget import NEVER, Budget
 from omnigraph.exec.columns import Columns
-from omnigraph.exec.compiled.query import CompiledQuery, Programs, compile_query
+from omnigraph.exec.compiled.query import BriefBudget, CompiledQuery, Programs, compile_query
 from omnigraph.exec.graph_view import GraphView
 from omnigraph.exec.shape.result_rows import value_rows
 from omnigraph.query.ir import MutationIR, QueryIR
@@ -70,7 +70,7 @@ class Reads:
         known = self._known.get(id(plan))
         if known is None or known.plan is not plan or known.compiled is None:
             return None
-        call = known.compiled.call(bind_values(plan.parameters, params), now_ms, Budget())
+        call = known.compiled.call(bind_values(plan.parameters, params), now_ms, BriefBudget())
         rows = self._programs.run(known.compiled, view, call, is_at_once=True)
         if rows is None:
             return None

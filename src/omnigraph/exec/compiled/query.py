@@ -40,6 +40,9 @@ MISSES_MAX = 64
 """Runs of a program that met values outside of memory, after which they are taken to stay there: several columns and
 fragments come into memory one after the other."""
 
+EDGES_MAX = 4096
+"""Edges that the searches of a read on an event loop follow, all of them together: about 0.1 ms."""
+
 PROGRAMS_MAX = 256
 """Programs kept. One is a few closures; the arrays that it reads are those of the caches."""
 
@@ -110,6 +113,22 @@ def _bound(needs: Needs, view: GraphView) -> Bound | None:
         walks.append(Walk(topology, lists))
     cells = [column_cells(view.table(key), name) for key, name in needs.cells]
     return Bound(tuple(cells), tuple(finders), tuple(walks))
+
+
+@dataclass
+class BriefBudget(Budget):
+    """The limits of a read on an event loop: a search from a hub may visit the whole graph for one number."""
+
+    edges_max: int = EDGES_MAX
+
+    @property
+    def is_counted(self) -> bool:
+        return True
+
+    def follow(self, edges: int) -> None:
+        self.edges_max -= edges
+        if self.edges_max < 0:
+            raise GivenUp
 
 
 @dataclass

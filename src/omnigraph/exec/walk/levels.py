@@ -81,13 +81,22 @@ def levels_from(lists: Steps, start: int) -> Iterator[Levels]:
         kept.append(marks)
 
 
-def reached_from(lists: Steps, loops: Rows, start: int, hops: HopRange, *, from_target: bool, budget: Budget) -> Rows:
+def reached_from(
+    lists: Steps,
+    loops: Rows,
+    start: int,
+    hops: HopRange,
+    *,
+    from_target: bool,
+    budget: Budget,
+    nodes_max: int | None = None,
+) -> Rows:
     """The numbers of all nodes whose distance from the start lies within the bounds, ascending.
 
     A node with a self-loop that is one hop short of the lower bound counts too; walking backwards, the start is the end
-    that has the loop.
+    that has the loop. With ``nodes_max``, a search that has found more ends with some of them.
     """
-    found = _levels_within(lists, loops, start, hops, from_target=from_target, budget=budget)
+    found = _levels_within(lists, loops, start, hops, from_target=from_target, budget=budget, nodes_max=nodes_max)
     return np.sort(np.concatenate(found)) if found else np.zeros(0, np.int64)
 
 
@@ -99,16 +108,26 @@ def count_reached_from(
 
 
 def _levels_within(
-    lists: Steps, loops: Rows, start: int, hops: HopRange, *, from_target: bool, budget: Budget
+    lists: Steps,
+    loops: Rows,
+    start: int,
+    hops: HopRange,
+    *,
+    from_target: bool,
+    budget: Budget,
+    nodes_max: int | None = None,
 ) -> list[Rows]:
     """The same nodes by their distance; no node is at two distances."""
     if hops.high < hops.low:
         return []
-    is_limited = budget.bytes_max is not None
     with levels_from(lists, start) as search:
         while len(search.levels) <= hops.high and len(search.last):
-            budget.check(min(int(lists.degrees(search.last).sum()), lists.numbers) if is_limited else 0, 4)
+            edges = int(lists.degrees(search.last).sum()) if budget.is_counted else 0
+            budget.follow(edges)
+            budget.check(min(edges, lists.numbers), 4)
             search.grow()
+            if nodes_max is not None and sum(map(len, search.levels[hops.low :])) > nodes_max:
+                break
         found = search.levels[hops.low :]
         if len(loops) and len(search.levels) >= hops.low:
             short = search.levels[hops.low - 1]
