@@ -71,11 +71,16 @@ class ServerApp:
             await send({"type": "websocket.close"})
             return
         path = scope["raw_path"].decode("latin-1")
-        mounted = self._mounts.get(path[1:].partition("/")[0])
+        mounted = self._mount(path)
         if mounted is not None:
             await mounted(scope, receive, send)
         else:
             await self._serve(Request(scope, receive), path, send)
+
+    def _mount(self, path: str) -> ASGIApp | None:
+        """The application below the first segment of a path. An empty one is the path ``/``, not ``//x`` or ``*``."""
+        segment = path[1:].partition("/")[0]
+        return self._mounts.get(segment) if segment or path == "/" else None
 
     def cancel_all(self) -> None:
         """Cancel the reads that run, at the end of the grace period of a stop."""
