@@ -29,7 +29,7 @@ from benchmarks.server_floor import started
 WORK = {
     "groups of two hops": "query q() { match { $p: Person $p knows $o $o knows $x $x.age > $p.age } "
     "return { $p.age, avg($x.age) as mean } order { mean desc } limit 5 }",
-    "walk of four hops": "query q($n: String) { match { $p: Person {name: $n} $p knows{1,6} $o } "
+    "walk of six hops": "query q($n: String) { match { $p: Person {name: $n} $p knows{1,6} $o } "
     "return { count(distinct $o) as n } }",
 }
 QUERIES.update(WORK)
