@@ -358,6 +358,9 @@ class Graph:
         state = newest or manifests.in_memory(graph_id)
         if state is None:
             return False
+        if newest is None and compiles:
+            # The schema may have changed too.
+            state = newest = manifests.fresh(graph_id)
         view, scope = self._as_seen(state)
         plan = self._compiler.known(text, name, state.schema_digest, scope)
         if plan is None and compiles:

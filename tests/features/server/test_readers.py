@@ -378,4 +378,9 @@ def test_point_reads_return_to_the_front_after_a_commit_of_another_process(tmp_p
             threads = runner.threads
             assert [ask() for _ in range(3)] == [[{"p.age": age}]] * 3
             assert (runner.sent, runner.threads) == (0, threads)
+        other = omnigraph.open(made.uri)
+        other.apply_schema(other.schema_text().replace("age: I32?", "age: I32?\n  nick: String?"))
+        for text in (point.replace("$p.age", "$p.nick"), point):
+            answer = client.post(f"{BASE}/query", json={"query": text, "params": {"n": "ann"}})
+            assert (answer.status_code, answer.json()["row_count"]) == (200, 1), "the schema is the newest one too"
         stop(live)
