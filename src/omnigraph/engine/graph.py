@@ -41,6 +41,7 @@ from omnigraph.engine.schema.places import graph_place
 from omnigraph.engine.snapshot import Snapshot
 from omnigraph.engine.telemetry import logged, logger
 from omnigraph.exec.graph_view import Derived, GraphView
+from omnigraph.history.state import ManifestState
 from omnigraph.manifest.branches import find_head
 from omnigraph.manifest.layout import MAIN, Stamp, read_stamp
 from omnigraph.manifest.reader import Manifests
@@ -355,31 +356,42 @@ class Graph:
             return None
         now_ms = self._context.clock.now_us() // 1000
         run = Run(params, QueryLimits(), branch, now_ms, is_restricted=scope is not None)
-        return self._reads.at_once(plan, view.state, run)
+        return self._reads.at_once(plan, view.state, run, is_brief=True)
 
     def _is_small(self, text: str, *, name: str | None, branch: str, compiles: bool) -> bool | None:
         """True if a run in this process would let ``_at_once`` answer; None if only compiling the text could tell."""
-        found = self._in_memory(branch)
-        if found is None:
+        manifests, graph_id = self._manifests, self._manifests.stamp.graph_id
+        if branch != MAIN or not manifests.is_checked_at_once:
             return False
-        view, scope = found
-        plan = self._compiler.known(text, name, view.state.schema_digest, scope)
+        newest = manifests.fresh_in_memory(graph_id)
+        # After a commit of another process, a small read brings the new head into memory. No reader does that.
+        state = newest or manifests.known(graph_id)
+        if state is None:
+            return False
+        if newest is None and compiles:
+            # The schema may have changed too.
+            state = newest = manifests.fresh(graph_id)
+        view, scope = self._as_seen(state)
+        plan = self._compiler.known(text, name, state.schema_digest, scope)
         if plan is None and compiles:
-            plan = self._compiler.compile(text, name, view.state.schema_digest, view.catalog, scope)
+            plan = self._compiler.compile(text, name, state.schema_digest, view.catalog, scope)
         if plan is None:
             return None
-        return isinstance(plan, QueryIR) and self._reads.is_small(plan, view, compiles=compiles)
+        is_outdated = newest is None
+        return isinstance(plan, QueryIR) and self._reads.is_small(plan, view, is_outdated, compiles=compiles)
 
     def _in_memory(self, branch: str) -> tuple[GraphView, DataScope | None] | None:
         """The head of ``main`` as the actor may see it, if it is cached and two calls of ``stat`` confirm it."""
         manifests = self._manifests
         state = manifests.fresh_in_memory(manifests.stamp.graph_id) if branch == MAIN else None
-        if state is None:
-            return None
-        catalog, scope = manifests.catalog(state.schema_digest), None
+        return None if state is None else self._as_seen(state)
+
+    def _as_seen(self, state: ManifestState) -> tuple[GraphView, DataScope | None]:
+        """A state of ``main`` as the actor may see it, and the data rules that restrict it."""
+        catalog, scope = self._manifests.catalog(state.schema_digest), None
         if self._permit.authorizer is not None:
-            self._permit.check(Need(Action.READ, branch))
-            scope = self._permit.scope(Action.READ, branch, catalog)
+            self._permit.check(Need(Action.READ, MAIN))
+            scope = self._permit.scope(Action.READ, MAIN, catalog)
         return GraphView(self._store, state, catalog, self._derived, is_restricted=scope is not None), scope
 
     def prepare(

@@ -45,6 +45,14 @@ class Budget:
         if rows:
             self.hold(rows * variables * BYTES_PER_BINDING, f"an intermediate result of {rows:,} rows")
 
+    @property
+    def is_counted(self) -> bool:
+        """True if the limits depend on numbers of rows, which are not worth computing otherwise."""
+        return self.bytes_max is not None
+
+    def follow(self, edges: int) -> None:
+        """Called with a number of edges before a search follows them; limits of time alone do not depend on it."""
+
     def check_wanted(self) -> None:
         """Raise if the query was cancelled. The time limit does not apply while a result is being read."""
         if self.cancelled.is_set():

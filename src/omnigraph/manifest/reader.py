@@ -104,14 +104,19 @@ class Manifests:
         return newest.state
 
     def known(self, incarnation: str) -> ManifestState | None:
-        """The newest cached state, whenever it was verified."""
+        """The newest cached state, whenever it was verified; another process may have committed since."""
         newest = self._newest.get(incarnation)
         return None if newest is None else newest.state
+
+    @property
+    def is_checked_at_once(self) -> bool:
+        """True if a state is verified to be the newest by calls of ``stat`` instead of a request."""
+        return self.store.root.capabilities.links_versions
 
     def fresh_in_memory(self, incarnation: str) -> ManifestState | None:
         """The newest state, if it is cached and known to be the newest without a request; else None."""
         known = self._newest.get(incarnation)
-        if known is None or not self.store.root.capabilities.links_versions:
+        if known is None or not self.is_checked_at_once:
             return None
         return known.state if is_newest(self.store, known.place) else None
 

@@ -66,8 +66,13 @@ class Place:
     source: str
     line: int
 
+    @property
+    def is_unnamed(self) -> bool:
+        """True if the input has no name: the source is what places count."""
+        return self.source in _COUNTED
+
     def __str__(self) -> str:
-        return f"{self.source} {self.line}" if self.source in _COUNTED else f"{self.source}:{self.line}"
+        return f"{self.source} {self.line}" if self.is_unnamed else f"{self.source}:{self.line}"
 
 
 _COUNTED = frozenset({"line", "record"})

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Mapping, Sequence
+from typing import Final
 
 from starlette.requests import Request
 from starlette.types import ASGIApp, Receive, Scope, Send
@@ -28,6 +29,9 @@ from omnigraph.server.runners import InThreads, Runner
 from omnigraph.server.serving.graphs import Serving
 
 logger = logging.getLogger("omnigraph.server")
+
+BAD_REQUEST: Final = 400
+"""The first status of an error."""
 
 
 class ServerApp:
@@ -71,11 +75,16 @@ class ServerApp:
             await send({"type": "websocket.close"})
             return
         path = scope["raw_path"].decode("latin-1")
-        mounted = self._mounts.get(path[1:].partition("/")[0])
+        mounted = self._mount(path)
         if mounted is not None:
             await mounted(scope, receive, send)
         else:
             await self._serve(Request(scope, receive), path, send)
+
+    def _mount(self, path: str) -> ASGIApp | None:
+        """The application below the first segment of a path. An empty one is the path ``/``, not ``//x`` or ``*``."""
+        segment = path[1:].partition("/")[0]
+        return self._mounts.get(segment) if segment or path == "/" else None
 
     def cancel_all(self) -> None:
         """Cancel the reads that run, at the end of the grace period of a stop."""
@@ -126,6 +135,10 @@ class ServerApp:
             log_failure(error, entry.id)
             reply = reply_to(error, entry.id)
         entry.status = reply.status
+        if reply.status >= BAD_REQUEST and "expect" in request.headers:
+            # A client that waits for 100 (Continue) has not sent its body, and whatever it sends next would be taken
+            # for that.
+            reply = reply.with_headers({"connection": "close"})
         if reply.status != CLIENT_GONE:
             without_body = request.method == "HEAD" or reply.status == 304
             if without_body:

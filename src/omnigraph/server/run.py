@@ -15,6 +15,7 @@ import uvicorn
 from starlette.types import ASGIApp
 
 from omnigraph.errors import UsageError
+from omnigraph.server.allocator import keep_freed_memory
 from omnigraph.server.app import ServerApp
 from omnigraph.server.http.streams import BrokenStream
 
@@ -72,6 +73,7 @@ class _NoBrokenStreams(logging.Filter):
 def serve_app(app: ServerApp, listener: socket.socket, on_reload: Callable[[], None]) -> None:
     """Serve until a signal stops the process."""
     logging.getLogger("uvicorn.error").addFilter(_NoBrokenStreams())
+    keep_freed_memory()
 
     async def run() -> None:
         await app.runner.start()

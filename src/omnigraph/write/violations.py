@@ -72,6 +72,8 @@ def _hint(violations: Violations, *, stored: bool) -> str | Hint:
             return (
                 'a record is like {"type": "Person", "data": {...}}; plain records of one type need type_name="Person"'
             )
+        if first.place.is_unnamed:
+            return f'a {first.place.source} is like {{"type": "Person", "data": {{...}}}}'
         return f'is {first.place.source} a file of JSON lines? A line is like {{"type": "Person", "data": {{...}}}}'
     if first.code is ViolationCode.REQUIRED and first.property in _ENDS:
         return "give every edge both of its ends: the ids of nodes, as `from` and `to`"

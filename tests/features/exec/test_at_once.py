@@ -12,6 +12,8 @@ from omnigraph import Graph
 from omnigraph.engine.query.at_once import is_small, query_at_once
 from omnigraph.errors import ParameterError, PolicyDenied
 from omnigraph.exec.columns import SMALL_ROWS_MAX
+from omnigraph.exec.compiled import query as compiled
+from omnigraph.exec.walk.levels import Levels
 from tests.features.policy.teams import bundle
 
 POINT = "query q($n: String) { match { $p: Person {name: $n} } return { $p.name, $p.age } }"
@@ -117,3 +119,58 @@ def test_a_point_read_of_a_larger_table_is_tried_until_its_columns_are_in_memory
         runs += 1
     assert runs <= 8
     assert is_small(graph, POINT) is False
+
+
+WALKS = {
+    "count": "query q($n: String) { match { $p: Person {name: $n} $p knows{1,5} $q } return { count($q) as n } }",
+    "rows": "query q($n: String) { match { $p: Person {name: $n} $p knows{1,5} $q } return { $q.name } }",
+    "path": 'query q($n: String) { match { $p: Person {name: $n} $q: Person {name: "p30"} '
+    "$p $path: shortest knows{1,20} $q } return { $path.length as n } }",
+}
+
+
+@pytest.fixture(scope="module")
+def hub(tmp_path_factory: pytest.TempPathFactory) -> Graph:
+    """`hub` knows 3,000 people, each of whom knows the next one and the one after; `last` knows nobody."""
+    made = omnigraph.create(
+        tmp_path_factory.mktemp("hub") / "g.omni", "node Person { name: String @key }\nedge Knows: Person -> Person"
+    )
+    names = [f"p{n}" for n in range(3_000)]
+    pairs = [(f"p{n}", f"p{n + step}") for n in range(2_998) for step in (1, 2)]
+    edges = [*(("hub", name) for name in names), *pairs, ("p2999", "last")]
+    made.load(
+        {
+            "Person": [{"name": name} for name in ("hub", "last", *names)],
+            "Knows": [dict(zip(("src", "dst"), pair, strict=True)) for pair in edges],
+        }
+    )
+    return made
+
+
+@pytest.mark.parametrize("kind", WALKS)
+def test_a_walk_from_a_hub_is_not_made_on_the_event_loop(
+    hub: Graph, monkeypatch: pytest.MonkeyPatch, kind: str
+) -> None:
+    followed: list[int] = []
+    grow = Levels.grow
+    monkeypatch.setattr(
+        Levels, "grow", lambda self: (followed.append(int(self._lists.degrees(self.last).sum())), grow(self))[1]
+    )
+    warm(hub, WALKS[kind], n="p7")
+    for name, is_short in (("p7", True), ("hub", kind == "path")):
+        followed.clear()
+        found = query_at_once(hub, WALKS[kind], {"n": name})
+        assert sum(followed) <= compiled.EDGES_MAX
+        assert (found is not None) is is_short
+        if found is not None:
+            assert found.to_dicts() == hub.query(WALKS[kind], {"n": name}).to_dicts()
+
+
+def test_a_walk_that_reaches_many_rows_is_begun_once_more_at_most(hub: Graph, monkeypatch: pytest.MonkeyPatch) -> None:
+    warm(hub, WALKS["rows"], n="p7")
+    levels: list[int] = []
+    grow = Levels.grow
+    monkeypatch.setattr(Levels, "grow", lambda self: (levels.append(len(self.levels)), grow(self))[1])
+    assert len(hub.query(WALKS["rows"], {"n": "hub"})) == 3_001
+    assert levels[0] == 1
+    assert 2 not in levels[:2], "the closures end when they have too many rows"

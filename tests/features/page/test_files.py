@@ -50,6 +50,10 @@ def test_files_are_compressed_for_those_who_accept_it(client: httpx2.Client) -> 
 
 def test_the_root_leads_to_the_page(client: httpx2.Client) -> None:
     assert client.get("/").headers["location"] == "/ui/"
+    for path in ("//", "//graphs/g/schema", "//ui/"):
+        # Unknown paths of the server, as every other one.
+        found = client.get(client.base_url.join("").copy_with(raw_path=path.encode()))
+        assert (found.status_code, found.content) == (404, b"")
     assert client.get("/ui").headers["location"] == "/ui/"
     assert client.get("/ui/").headers["content-type"].startswith("text/html")
 

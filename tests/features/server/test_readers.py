@@ -26,7 +26,7 @@ from omnigraph.server.readers.memory import READER_BYTES_MAX, reader_environment
 from omnigraph.server.readers.runner import InProcesses
 from omnigraph.server.runners import InThreads
 from omnigraph.server.serving.graphs import Serving
-from tests.features.server.conftest import STORED
+from tests.features.server.conftest import STORED, small_graph
 from tests.features.server.live import BASE, READ_ALL, Live, queries_of, running, serving_of
 
 ADD = "query add($name: String) { insert Person {name: $name} }"
@@ -318,13 +318,18 @@ def test_the_memory_of_readers_and_of_their_queries_comes_from_the_environment()
 
 
 class Counting(InProcesses):
-    """Counts the reads that a reader process answers."""
+    """Counts the reads that a reader process answers, and the pieces of work that threads of the front do."""
 
     sent = 0
+    threads = 0
 
     async def _done(self, *arguments: Any) -> Done:
         self.sent += 1
         return await super()._done(*arguments)
+
+    async def run(self, *arguments: Any) -> Any:
+        self.threads += 1
+        return await super().run(*arguments)
 
 
 def test_point_reads_of_a_larger_table_are_answered_by_the_front_not_by_a_reader(tmp_path: Path) -> None:
@@ -340,4 +345,42 @@ def test_point_reads_of_a_larger_table_are_answered_by_the_front_not_by_a_reader
         assert runner.sent == 0
         assert client.post(f"{BASE}/query", json={"query": READ_ALL}).status_code == 200
         assert runner.sent == 1, "a read of all rows does go to a reader"
+        stop(live)
+
+
+def test_a_read_for_readers_takes_no_thread_of_the_front_once_it_is_known(tmp_path: Path, graph: Graph) -> None:
+    counted, runner = "query q($age: I32) { match { $p: Person {age: $age} } return { count($p) as n } }", Counting(1)
+    read = omnigraph.open(graph.uri)
+    read.snapshot()
+    with running(serving_of(read), runner=runner) as live, live.client() as client:
+        for number in range(10):
+            answer = client.post(f"{BASE}/query", json={"query": counted, "params": {"age": 31 + number}})
+            assert answer.json()["rows"] == [{"n": 0 if number else 1}]
+        assert runner.sent == 10
+        assert runner.threads == 1, "the text is compiled, and that it has no closures is found out, on a thread"
+        stop(live)
+
+
+def test_point_reads_return_to_the_front_after_a_commit_of_another_process(tmp_path: Path) -> None:
+    made, runner = small_graph(tmp_path / "kb.omni"), Counting(1)
+    point = "query q($n: String) { match { $p: Person {name: $n} } return { $p.age } }"
+
+    def ask() -> Any:
+        return client.post(f"{BASE}/query", json={"query": point, "params": {"n": "ann"}}).json()["rows"]
+
+    served = omnigraph.open(made.uri)
+    served.snapshot()
+    with running(serving_of(served), runner=runner) as live, live.client() as client:
+        for age in (1, 2, 3):
+            # The server knows nothing of this one, and the commits that it makes itself bring the head into memory.
+            omnigraph.open(made.uri).mutate(f'query q() {{ update Person set {{age: {age}}} where name = "ann" }}')
+            assert [ask() for _ in range(6)] == [[{"p.age": age}]] * 6
+            threads = runner.threads
+            assert [ask() for _ in range(3)] == [[{"p.age": age}]] * 3
+            assert (runner.sent, runner.threads) == (0, threads)
+        other = omnigraph.open(made.uri)
+        other.apply_schema(other.schema_text().replace("age: I32?", "age: I32?\n  nick: String?"))
+        for text in (point.replace("$p.age", "$p.nick"), point):
+            answer = client.post(f"{BASE}/query", json={"query": text, "params": {"n": "ann"}})
+            assert (answer.status_code, answer.json()["row_count"]) == (200, 1), "the schema is the newest one too"
         stop(live)

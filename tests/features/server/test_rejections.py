@@ -84,7 +84,7 @@ def test_another_method_is_a_bare_405_that_names_the_right_ones(
         (b"1" * 5000, JSON, 400, "Failed to parse the request body as JSON: number out of range"),
         (b"{}", JSON, 422, "Failed to deserialize the JSON body into the target type: missing field `query`"),
         (b'{"query":5}', JSON, 422, "Failed to deserialize the JSON body into the target type: query: "),
-        (b"[]", JSON, 422, "Failed to deserialize the JSON body into the target type: "),
+        (b"[]", JSON, 422, "Failed to deserialize the JSON body into the target type: expected an object"),
         (
             b'{"query":"a","query":"b"}',
             JSON,
@@ -221,6 +221,43 @@ def test_a_graph_of_a_cluster_keeps_its_schema_and_says_so_only_to_callers_with_
         )
         with running(serving) as live, live.client("secret") as client:
             assert client.post(f"{BASE}/schema/apply", json={"schema_source": "node {"}).status_code == status
+
+
+@pytest.mark.parametrize(
+    ("path", "members", "status"),
+    [
+        ("query", [("query", READ_ALL), ("x", 1), ("x", 2)], 200),
+        ("query", [("query", READ_ALL), ("x", 1), ("x", 2), ("branch", None), ("branch", None)], 422),
+        ("branches", [("name", "twice"), ("from", "main"), ("from", "main")], 422),
+        ("mutate", [("query", READ_ALL), ("query_source", READ_ALL)], 422),
+        ("mutate", [("query_source", READ_ALL), ("query_source", READ_ALL)], 422),
+        ("export", [("x", 1), ("x", 2)], 400),
+    ],
+)
+def test_a_member_may_be_repeated_if_it_is_ignored(
+    client: httpx2.Client, path: str, members: list[tuple[str, object]], status: int
+) -> None:
+    content = "{" + ",".join(f"{json.dumps(name)}:{json.dumps(value)}" for name, value in members) + "}"
+    response = client.post(f"{BASE}/{path}", content=content.encode(), headers=JSON)
+    assert response.status_code == status, response.text
+    if status == 422:
+        assert response.text.startswith("Failed to deserialize the JSON body into the target type: duplicate field `")
+
+
+def test_a_client_that_waits_to_send_its_body_is_told_that_the_connection_ends(live: Live) -> None:
+    for media_type, status in (("application/json", b"413"), ("text/plain", b"415")):
+        length = 99_999_999 if status == b"413" else 10
+        head = (
+            f"POST {BASE}/query HTTP/1.1\r\nhost: x\r\ncontent-type: {media_type}\r\n"
+            f"content-length: {length}\r\nexpect: 100-continue\r\n\r\n"
+        )
+        with live.connect() as connection:
+            connection.sendall(head.encode())
+            answer = b""
+            while part := connection.recv(1000):
+                answer += part
+        assert answer.startswith(b"HTTP/1.1 " + status)
+        assert b"\r\nconnection: close\r\n" in answer
 
 
 def test_a_large_body_is_refused_before_it_is_sent(live: Live) -> None:

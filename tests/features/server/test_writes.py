@@ -173,6 +173,10 @@ def test_json_lines_are_read_strictly(client: httpx2.Client, branch: str) -> Non
     for wrong in (b'{"type":"Person","data":{"name":"x","x":1}}', b"// no", b'{"type":"Person","type":"Person"}'):
         text = problem(client.post(url, params={"branch": branch}, content=wrong, headers=NDJSON), 400)
         assert text.startswith("line 1: "), text
+    for wrong, reason in ((b"// no", "at column 1"), (b"BZh", "at column 2"), (b"\xef\xbb\xbf{}", "at column 2")):
+        response = client.post(url, params={"branch": branch}, content=wrong, headers=NDJSON)
+        assert reason in problem(response, 400)
+        assert response.json()["problem"]["hint"] == 'a line is like {"type": "Person", "data": {...}}'
 
 
 def test_an_append_of_an_existing_id_is_a_key_conflict(client: httpx2.Client, branch: str) -> None:

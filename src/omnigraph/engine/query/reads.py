@@ -72,37 +72,50 @@ class Reads:
         values = bind_values(query.parameters, run.params)
         known = self._remembered(query, view.catalog)
         if known.compiled is not None and not limits.stats:
-            found = self._few_rows(known, self._programs.get(known.compiled, view), view.state, values, run)
+            budget = Budget(limits.timeout, None, limits.cancel or NEVER)
+            found = self._few_rows(known, self._programs.get(known.compiled, view), view.state, values, run, budget)
             if found is not None:
                 return found
         budget = Budget(limits.timeout, query_memory(limits.memory_limit), limits.cancel or NEVER)
         bound = bind_plan(query, values, view.catalog, embedder=embedder, now_ms=run.now_ms)
         return run_query(bound, view, budget, branch=run.branch, stats=limits.stats)
 
-    def at_once(self, plan: QueryIR, state: ManifestState, run: Run) -> QueryResult | None:
-        """The rows of a plan whose program and values are in memory; None if the read would take longer."""
+    def at_once(self, plan: QueryIR, state: ManifestState, run: Run, *, is_brief: bool = False) -> QueryResult | None:
+        """The rows of a plan whose program and values are in memory; None if the read would take longer.
+
+        ``is_brief`` bounds the search of paths and reached nodes too: others wait for the thread.
+        """
         known = self._known.get(id(plan))
         if known is None or known.plan is not plan or known.compiled is None or run.limits.stats:
             return None
         made = self._programs.made(known.compiled, state)
-        return (
-            None if made is None else self._few_rows(known, made, state, bind_values(plan.parameters, run.params), run)
-        )
+        if made is None:
+            return None
+        budget = _brief_budget() if is_brief else Budget(run.limits.timeout, None, run.limits.cancel or NEVER)
+        return self._few_rows(known, made, state, bind_values(plan.parameters, run.params), run, budget)
 
     def follow(self, view: GraphView) -> None:
         """Prepare for reads of a state that this process has just committed, where that takes some microseconds."""
         if "_programs" in vars(self):
             self._programs.follow(view)
 
-    def is_small(self, plan: QueryIR, view: GraphView, *, compiles: bool) -> bool | None:
+    def is_small(self, plan: QueryIR, view: GraphView, is_outdated: bool, *, compiles: bool) -> bool | None:
         """True for a plan that a run here brings into memory, so that it can be answered immediately from then on.
 
         False for one that does not start from keys, or that ran here in vain. None if only compiling it could tell.
+        ``is_outdated``: there is a newer version, which no plan has run on here.
         """
         known = self._known.get(id(plan))
         if known is None or known.plan is not plan or known.is_new:
-            return _compiled(plan, view.catalog) is not None if compiles else None
-        return known.compiled is not None and self._programs.is_worth_trying(known.compiled, view)
+            if not compiles:
+                return None
+            # Kept also if it has no compiled form: another process runs it, so no run here would ever find that out.
+            compiled = _compiled(plan, view.catalog)
+            known = _Known(plan, view.catalog, NamedParts.of(plan, view.catalog), compiled, is_new=False)
+            self._known.put(id(plan), known)
+        if known.compiled is None:
+            return False
+        return is_outdated or self._programs.is_worth_trying(known.compiled, view)
 
     def _remembered(self, plan: QueryIR, catalog: Catalog) -> _Known:
         known = self._known.get(id(plan))
@@ -115,12 +128,12 @@ class Reads:
         return known
 
     def _few_rows(
-        self, known: _Known, binding: Binding, state: ManifestState, values: Values, run: Run
+        self, known: _Known, binding: Binding, state: ManifestState, values: Values, run: Run, budget: Budget
     ) -> QueryResult | None:
-        compiled, limits = known.compiled, run.limits
+        compiled, memory_limit = known.compiled, run.limits.memory_limit
         assert compiled is not None, "a binding is one of a compiled query"
-        rows = binding.run(compiled.call(values, run.now_ms, Budget(limits.timeout, None, limits.cancel or NEVER)))
-        if rows is None or (limits.memory_limit is not None and _size(compiled, rows) > limits.memory_limit):
+        rows = binding.run(compiled.call(values, run.now_ms, budget))
+        if rows is None or (memory_limit is not None and _size(compiled, rows) > memory_limit):
             # The general operators know what may be held, and raise.
             return None
         # A picture would show more than the query.
@@ -132,6 +145,12 @@ def _compiled(plan: QueryIR, catalog: Catalog) -> CompiledQuery | None:
     from omnigraph.exec.compiled.query import compile_query
 
     return compile_query(plan, catalog)
+
+
+def _brief_budget() -> Budget:
+    from omnigraph.exec.compiled.query import BriefBudget
+
+    return BriefBudget()
 
 
 def _size(compiled: CompiledQuery, rows: Sequence[tuple[Any, ...]]) -> int:

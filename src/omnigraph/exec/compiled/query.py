@@ -45,6 +45,9 @@ MISSES_MAX = 64
 """Runs of a program that met values outside of memory, after which they are taken to stay there: several columns and
 fragments come into memory one after the other."""
 
+EDGES_MAX = 4096
+"""Edges that the searches of a read on an event loop follow, all of them together: about 0.1 ms."""
+
 FOLLOWED_MAX = 2
 """Programs that a writer makes for its commit, each some tens of microseconds. The first run makes others."""
 
@@ -147,6 +150,22 @@ def _walk(way: Way, topology: Topology | None) -> Walk | None:
         return None
     lists = neighbours(topology, way.direction, reverse=way.reverse)
     return Walk(topology, lists) if can_step(lists) else None
+
+
+@dataclass
+class BriefBudget(Budget):
+    """The limits of a read on an event loop: a search from a hub may visit the whole graph for one number."""
+
+    edges_max: int = EDGES_MAX
+
+    @property
+    def is_counted(self) -> bool:
+        return True
+
+    def follow(self, edges: int) -> None:
+        self.edges_max -= edges
+        if self.edges_max < 0:
+            raise GivenUp
 
 
 @dataclass(slots=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Protocol, TypeVar
 
 import numpy as np
@@ -54,7 +55,9 @@ def reaching(operator: Expand, way: int, near: int) -> Maker[Step]:
     """Every row with every node that it reaches."""
 
     def make(bound: Bound) -> Step:
-        reach = _reach(bound, way, near, operator.hops, from_target=operator.from_target)
+        # Reached nodes are rows: a search that found too many is not worth its end.
+        search = partial(reached_from, nodes_max=ROWS_MAX)
+        reach = _from_row(bound, way, near, operator.hops, search, from_target=operator.from_target)
         far = bound.walks[way].lists.far
 
         def added(row: Row) -> list[tuple[object, ...]]:

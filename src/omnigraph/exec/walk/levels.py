@@ -97,14 +97,24 @@ def levels_from(lists: Steps, start: int) -> Iterator[Levels]:
         kept.append(marks)
 
 
-def reached_from(lists: Steps, loops: Rows, start: int, hops: HopRange, *, from_target: bool, budget: Budget) -> Rows:
+def reached_from(
+    lists: Steps,
+    loops: Rows,
+    start: int,
+    hops: HopRange,
+    *,
+    from_target: bool,
+    budget: Budget,
+    nodes_max: int | None = None,
+) -> Rows:
     """The numbers of all nodes whose distance from the start lies within the bounds, ascending.
 
     A node with a self-loop that is one hop short of the lower bound counts too; walking backwards, the start is the end
-    that has the loop.
+    that has the loop. With ``nodes_max``, a search that has found more ends with some of them.
     """
-    found = _levels_within(lists, loops, start, hops, from_target=from_target, budget=budget)
-    return np.sort(np.concatenate([_array(level) for level in found])) if found else np.zeros(0, np.int64)
+    search = _levels_within(lists, loops, start, hops, from_target=from_target, budget=budget, nodes_max=nodes_max)
+    found = [_array(level) for level in search]
+    return np.sort(np.concatenate(found)) if found else np.zeros(0, np.int64)
 
 
 def count_reached_from(
@@ -115,7 +125,14 @@ def count_reached_from(
 
 
 def _levels_within(
-    lists: Steps, loops: Rows, start: int, hops: HopRange, *, from_target: bool, budget: Budget
+    lists: Steps,
+    loops: Rows,
+    start: int,
+    hops: HopRange,
+    *,
+    from_target: bool,
+    budget: Budget,
+    nodes_max: int | None = None,
 ) -> Sequence[_Level]:
     """The same nodes by their distance; no node is at two distances."""
     if hops.high < hops.low:
@@ -124,12 +141,15 @@ def _levels_within(
     begun, is_done = ([[start]], False) if few is None else few
     if is_done:
         return _within(begun, loops, start, hops, from_target=from_target)
-    is_limited = budget.bytes_max is not None
     with levels_from(lists, start) as search:
         search.resume(begun)
         while len(search.levels) <= hops.high and len(search.last):
-            budget.check(min(int(lists.degrees(search.last).sum()), lists.numbers) if is_limited else 0, 4)
+            edges = int(lists.degrees(search.last).sum()) if budget.is_counted else 0
+            budget.follow(edges)
+            budget.check(min(edges, lists.numbers), 4)
             search.grow()
+            if nodes_max is not None and sum(map(len, search.levels[hops.low :])) > nodes_max:
+                break
         return _within(search.levels, loops, start, hops, from_target=from_target)
 
 
@@ -161,7 +181,8 @@ def _few_levels(lists: Lists, start: int, hops_max: int, budget: Budget) -> tupl
         steps = sum([stop - first for first, stop in spans])
         if steps > FEW_STEPS_MAX:
             return levels, False
-        budget.check(steps if budget.bytes_max is not None else 0, 4)
+        budget.follow(steps)
+        budget.check(steps if budget.is_counted else 0, 4)
         ends: set[int] = set()
         for first, stop in spans:
             ends.update(neighbours[first:stop].tolist())

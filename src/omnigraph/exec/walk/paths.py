@@ -219,6 +219,7 @@ def _levels_between(ways: Ways, source: int, target: int, hops_max: int, budget:
                 return None
             left_steps = int(ways.forth.degrees(left.last).sum())
             right_steps = int(ways.back.degrees(right.last).sum())
+            budget.follow(min(left_steps, right_steps))
             budget.check(min(left_steps, right_steps), 2)
             grown = (left if left_steps <= right_steps else right).grow()
             if not len(grown):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import io
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Final
 
 from omnigraph.core.actors import Action, Need
 from omnigraph.engine.results import LoadResult
@@ -58,12 +58,16 @@ class Destination:
         )
 
 
+_MARKS: Final = (b"BZh", b"\xef\xbb\xbf")
+
+
 class _Content(io.BytesIO):
     """The body of a request as a file. ``name`` is what its places count, for messages."""
 
     def __init__(self, data: bytes, name: str) -> None:
-        # The blank keeps the first bytes from being taken for those of a compressed file.
-        super().__init__(b" " + data)
+        # The blank keeps these from being taken for a compressed file or for a mark of the encoding. In front of
+        # others it would move the columns of messages; other codecs begin with bytes that are no UTF-8.
+        super().__init__(b" " + data if data.startswith(_MARKS) else data)
         self.name = name
 
 

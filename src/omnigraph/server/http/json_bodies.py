@@ -1,17 +1,19 @@
 """JSON bodies: strict decoding, and validation by a model, with the rejections that Omnigraph 0.10 gives.
 
-Stricter than Python's decoder: UTF-8 without a mark, no NaN, no halves of surrogate pairs, no repeated member of the
-outermost object, and a bounded depth.
+Stricter than Python's decoder: UTF-8 without a mark, no NaN, no halves of surrogate pairs, no repeated known member
+of the outermost object, and a bounded depth.
 """
 
 from __future__ import annotations
 
 import json
 import re
+from collections import Counter
 from collections.abc import Mapping
+from functools import cache
 from typing import Any, Final, TypeVar
 
-from pydantic import BaseModel, ValidationError
+from pydantic import AliasChoices, BaseModel, ValidationError
 
 from omnigraph.server.http.refusals import Rejection
 from omnigraph.server.limits import JSON_DEPTH_MAX
@@ -57,12 +59,26 @@ def decode(data: bytes) -> Any:
 
 def validated(model: type[Model], value: Any) -> Model:
     """The value as a model; raises Rejection with status 422, which names the first problem."""
-    if isinstance(value, _Members) and value.repeated is not None:
-        raise Rejection(422, f"{_SHAPE}duplicate field `{value.repeated}`")
+    if isinstance(value, _Members):
+        for name in value.repeated:
+            # Members that the model does not know are ignored, however often they occur.
+            if name in _names(model):
+                raise Rejection(422, f"{_SHAPE}duplicate field `{name}`")
     try:
         return model.model_validate(value)
     except ValidationError as error:
         raise Rejection(422, _SHAPE + problem_text(error)) from None
+
+
+@cache
+def _names(model: type[BaseModel]) -> frozenset[str]:
+    """The names that members of a model may have."""
+    found: set[str] = set()
+    for name, info in model.model_fields.items():
+        alias = info.validation_alias
+        choices = alias.choices if isinstance(alias, AliasChoices) else (alias or name,)
+        found.update(choice for choice in choices if isinstance(choice, str))
+    return frozenset(found)
 
 
 def problem_text(error: ValidationError) -> str:
@@ -73,6 +89,11 @@ def problem_text(error: ValidationError) -> str:
         return f"missing field `{place}`"
     if first["type"] == "extra_forbidden":
         return f"unknown field `{place}`"
+    if first["type"] == "model_type":
+        return f"{place}: expected an object" if place else "expected an object"
+    if first["type"] == "value_error":
+        # Said by a validator of ours, in its own words.
+        return first["msg"].removeprefix("Value error, ")
     return f"{place}: {first['msg'].lower()}" if place else first["msg"].lower()
 
 
@@ -102,16 +123,16 @@ def _has_surrogate(value: Any) -> bool:
 
 
 class _Members(dict[str, Any]):
-    """An object, and the first member that it has twice. Of equal members the last one counts."""
+    """An object, and the members that it has twice, in their order. Of equal members the last one counts."""
 
-    repeated: str | None = None
+    repeated: tuple[str, ...] = ()
 
 
 def _members(pairs: list[tuple[str, Any]]) -> _Members:
     found = _Members(pairs)
     if len(found) < len(pairs):
-        names = [name for name, _ in pairs]
-        found.repeated = next(name for name in names if names.count(name) > 1)
+        counts = Counter(name for name, _ in pairs)
+        found.repeated = tuple(name for name, count in counts.items() if count > 1)
     return found
 
 

@@ -8,9 +8,12 @@ from dataclasses import dataclass
 from typing import Final
 
 _TAG: Final = re.compile(r'(W/)?"([\x21\x23-\x7e\x80-\xff]*)"')
-_TAGS: Final = re.compile(rf"\s*(?:{_TAG.pattern}\s*)(?:,\s*{_TAG.pattern}\s*)*")
+_TAGS: Final = re.compile(rf"(?:[\s,]*+{_TAG.pattern}\s*+(?=,|\Z))++[\s,]*+")
+"""A list of tags. Its elements may be empty (RFC 9110, 5.6.1)."""
 _RANGE: Final = re.compile(r"bytes=([0-9]*)-([0-9]*)", re.IGNORECASE | re.ASCII)
-_DIGITS_MAX: Final = 18
+_POSITION_MAX: Final = 2**64 - 1
+"""The largest position. Clients write the largest number of 63 bits for an open end."""
+_DIGITS_MAX: Final = 20
 
 
 def fails_match(values: Sequence[str], etag: str) -> bool:
@@ -52,6 +55,8 @@ def requested_range(ranges: Sequence[str], if_range: Sequence[str], etag: str, l
     if found is None or max(map(len, found.groups())) > _DIGITS_MAX:
         return None
     first, last = found.groups()
+    if max(int(first or 0), int(last or 0)) > _POSITION_MAX:
+        return None
     if not first:
         return _suffix(last, length)
     start = int(first)

@@ -18,6 +18,7 @@ from collections.abc import Generator, Iterator
 from dataclasses import replace
 
 from omnigraph.server.access.states import State
+from omnigraph.server.allocator import keep_freed_memory
 from omnigraph.server.auth.verifying import Authenticator
 from omnigraph.server.call import Call
 from omnigraph.server.http.answers import is_failure, reply_to
@@ -165,6 +166,7 @@ def main(arguments: list[str]) -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     logging.basicConfig(level=logging.WARNING, stream=sys.stderr)
     control, *channels = (socket.socket(fileno=int(number)) for number in arguments)
+    keep_freed_memory()
     reader = Reader()
     for channel in channels:
         threading.Thread(target=reader.work, args=(channel,), daemon=True).start()
