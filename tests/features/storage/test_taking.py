@@ -108,7 +108,7 @@ def test_values_of_a_large_local_table_that_lie_close_together_are_read_at_once(
     table = lance.write_dataset(pa.table({"number": numbers, "text": texts}), tmp_path / "t")
     store = Store(tmp_path, durability="os")
     pin = TablePin("node:T", "t", table.version, 1, rows)
-    positions = np.arange(3, rows, 500)
+    positions = np.arange(3, rows, 200)
     names = ["number", "text"]
     usual, taking = store.open_pin(pin), store.open_to_take(pin)
     assert store.open_to_take(pin) is taking

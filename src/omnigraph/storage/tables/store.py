@@ -55,9 +55,10 @@ DELETED_BYTES_MAX = 64 * 1024 * 1024
 MANIFEST_BLOCK_BYTES = 1024 * 1024
 """Read-ahead of a manifest: one GET fetches its whole data file."""
 
-TAKEN_BLOCK_BYTES = 64 * 1024
-"""Distance below which Lance joins two reads of a local file, as it does for buckets. By default it is 4 KiB, and then
-1,000 of a million rows take four times as much processor time: every value is a read of its own."""
+TAKEN_BLOCK_BYTES = 16 * 1024
+"""Distance below which Lance joins two reads of a local file. By default it is 4 KiB, and then 1,000 of a million rows
+take four times as much processor time: every value is a read of its own. With 64 KiB, as for buckets, a few hundred
+rows would read a whole column."""
 
 TAKEN_ROWS_MIN = 100_000
 """Rows of a table that make another handle worthwhile. Those of smaller ones lie close together."""
