@@ -22,7 +22,6 @@ import pytest
 
 import omnigraph
 from omnigraph.errors import OutcomeUnknown, ViolationError
-from omnigraph.storage.objects import turns
 from omnigraph.storage.objects.turns import LocalTurns
 from omnigraph.storage.publish import offers
 from omnigraph.storage.publish.offers import make_offer, take_offers
@@ -157,7 +156,6 @@ def test_a_suspended_taker_delays_nobody_beyond_its_turn_and_publishes_nothing_t
     handles: list[omnigraph.Graph], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Its late swap is lost: the version is taken."""
-    monkeypatch.setattr(turns, "ANNOUNCED_WITHIN_SECONDS", 0.0)
     graph = handles[1]
     with ThreadPoolExecutor(1) as pool, held_turn(graph, 0.0):
         monkeypatch.setattr("omnigraph.manifest.offered.make_offer", _taken_at_once)
@@ -169,7 +167,6 @@ def test_a_suspended_taker_delays_nobody_beyond_its_turn_and_publishes_nothing_t
 def test_a_failure_beside_a_suspended_taker_is_an_unknown_outcome(
     handles: list[omnigraph.Graph], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(turns, "ANNOUNCED_WITHIN_SECONDS", 0.0)
     graph = handles[1]
     handles[0].mutate(ADD, {"name": "first", "email": "a@x"})
     with held_turn(graph, 0.0):
