@@ -8,6 +8,7 @@ from __future__ import annotations
 import datetime
 import json
 import os
+import random
 import signal
 import subprocess
 import sys
@@ -25,6 +26,7 @@ from omnigraph.errors import OutcomeUnknown, ViolationError
 from omnigraph.storage.objects.turns import LocalTurns
 from omnigraph.storage.publish import offers
 from omnigraph.storage.publish.offers import make_offer, take_offers
+from tests.support.sampling import sampled
 
 SCHEMA = """
 node Person { name: String @key
@@ -114,6 +116,57 @@ def test_changes_of_one_entity_are_published_one_after_the_other(handles: list[o
     [age] = [n for n, item in enumerate(made) if item.commit.id == last]
     rows = handles[0].snapshot().to_arrow("node:Person").to_pylist()
     assert [row["age"] for row in rows if row["name"] == "same"] == [age]
+
+
+WRITES = (
+    (ADD, lambda draw: {"name": draw.choice("abcdef"), "email": draw.choice([None, "x@x", "y@x"])}),
+    (
+        "query put($name: String, $age: I64) { upsert Person { name: $name, age: $age } }",
+        lambda draw: {"name": draw.choice("abcdef"), "age": draw.randint(0, 2)},
+    ),
+    (
+        "query know($from: String, $to: String) { insert Knows { from: $from, to: $to } }",
+        lambda draw: {"from": draw.choice("abcdef"), "to": draw.choice("abcdef")},
+    ),
+)
+
+
+@pytest.mark.parametrize("seed", sampled(range(8), 4))
+def test_offered_changes_have_the_effects_of_their_commits_one_after_the_other(
+    handles: list[omnigraph.Graph], tmp_path: Path, seed: int
+) -> None:
+    draw = random.Random(seed)
+    serial = omnigraph.create(tmp_path / "serial", SCHEMA, durability="os")
+    for number in range(len(handles)):
+        serial.mutate(ADD, {"name": f"warm{number}", "email": None})
+    for _ in range(4):
+        chosen = [draw.choice(WRITES) for _ in handles]
+        writes = [(graph, text, params(draw)) for graph, (text, params) in zip(handles, chosen, strict=True)]
+        made = {}
+        for (_, text, params), future in zip(writes, offered_together(writes), strict=True):
+            error = future.exception()
+            if error is None:
+                if future.result().commit is not None:
+                    made[future.result().commit.id] = (text, params, future.result())
+            else:
+                assert isinstance(error, ViolationError)
+        order = [commit.id for commit in reversed(list(handles[0].commits())) if commit.id in made]
+        assert len(order) == len(made)
+        for commit_id in order:
+            text, params, result = made[commit_id]
+            again = serial.mutate(text, params)
+            counts = (result.query_name, result.affected_nodes, result.affected_edges)
+            assert (again.query_name, again.affected_nodes, again.affected_edges) == counts
+        assert content(handles[0]) == content(serial)
+    assert handles[0].verify(deep=True).is_clean
+
+
+def content(graph: omnigraph.Graph) -> list[list[str]]:
+    """The rows of both types; edges without their ids, which are drawn."""
+    snapshot = graph.snapshot()
+    people = snapshot.to_arrow("node:Person").to_pylist()
+    edges = snapshot.to_arrow("edge:Knows").select(["src", "dst"]).to_pylist()
+    return [sorted(map(repr, rows)) for rows in (people, edges)]
 
 
 def test_an_unused_offer_is_withdrawn(handles: list[omnigraph.Graph]) -> None:
