@@ -2,8 +2,8 @@
 
     python -m benchmarks.writers [--seconds 8] [--latency 0.03]
 
-Every writer inserts single rows into one table as fast as it can. The bucket is an S3 server in a process of its own
-behind a proxy that answers after the latency; a wave is a round of requests that are under way together.
+Every writer inserts single rows into one table as fast as it can. The bucket is a process of its own
+that answers after the latency (``light_bucket``); a wave is a round of requests that are under way together.
 """
 
 from __future__ import annotations
@@ -15,13 +15,12 @@ import tempfile
 import threading
 import time
 from collections.abc import Callable
-from contextlib import closing
 from multiprocessing.context import SpawnContext
 from multiprocessing.synchronize import Event, Semaphore
 from typing import Any
 
+from benchmarks.light_bucket import light_bucket
 from omnigraph.engine.graph import Graph, create, open_graph
-from tests.support.faults.s3 import Server
 
 SCHEMA = "node Person { name: String @key\n age: I64? }"
 INSERT = "query add($name: String) { insert Person { name: $name, age: 1 } }"
@@ -113,15 +112,16 @@ def processes_on_disk(processes: int, seconds: float) -> str:
 
 
 def threads_in_bucket(threads: int, seconds: float, latency: float) -> str:
-    with closing(Server.start()) as server:
-        graph = create(server.bucket().uri("g"), SCHEMA, storage_options=server.storage_options())
+    with light_bucket() as bucket:
+        graph = create(bucket.uri, SCHEMA, storage_options=bucket.options)
         for number in range(3):
             graph.mutate(INSERT, {"name": f"first-{number}"})
-        with server.proxy.waves(latency) as waves:
-            began = time.monotonic()
-            counts = in_threads(graph, threads, seconds)
-            took = time.monotonic() - began
-    return row(f"{threads} threads, bucket at {1000 * latency:.0f} ms", counts, took, waves=waves.count)
+        bucket.reset(latency)
+        began, used = time.monotonic(), time.process_time()
+        counts = in_threads(graph, threads, seconds)
+        took, used = time.monotonic() - began, time.process_time() - used
+        _, waves = bucket.reset(0.0)
+    return row(f"{threads} threads, bucket at {1000 * latency:.0f} ms", counts, took, used, waves)
 
 
 def main() -> None:

@@ -1,4 +1,4 @@
-"""Optimistic concurrency: the decision table for a staged plan whose base is no longer the head.
+"""Optimistic concurrency: the decision table for a staged plan whose base is no longer the head, and its refusals.
 
 Each row maps a write mode and a movement of the table to a decision. Exactly one row matches any observation, and a
 test walks all of them.
@@ -11,6 +11,7 @@ from enum import Enum
 
 from omnigraph.core.classes.dataclass import dataclass
 from omnigraph.core.commit import CommitKind, GraphCommit
+from omnigraph.errors import PreconditionFailed, ReadSetConflict
 from omnigraph.history.plan import PublishPlan, WriteMode
 from omnigraph.history.state import ManifestState
 
@@ -111,3 +112,41 @@ def movements(commits: Iterable[GraphCommit]) -> dict[str, Movement]:
             else:
                 moved.setdefault(change.key, Movement.MAINTENANCE)
     return moved
+
+
+def check_precondition(state: ManifestState, expected_head: str | None) -> None:
+    """Refuse a write whose caller expects another head."""
+    if expected_head is not None and state.head != expected_head:
+        raise PreconditionFailed(
+            f"the head of {state.branch} is {state.head}, not {expected_head}",
+            hint="read again and decide again",
+            expected=expected_head,
+            actual=state.head,
+        )
+
+
+def schema_conflict(base: ManifestState, current: ManifestState, reason: str | None = None) -> ReadSetConflict:
+    """The error for a schema that changed under a write which does not fit the new one."""
+    return ReadSetConflict(
+        f"the schema of {base.branch} changed while this write was being made" + (f": {reason}" if reason else ""),
+        hint="look at the new schema and decide again",
+        member="schema",
+        expected=base.schema_digest,
+        actual=current.schema_digest,
+    )
+
+
+def conflict(table: str, base: ManifestState, current: ManifestState) -> ReadSetConflict:
+    """The error for a table that changed under a write which cannot be rebased."""
+    if table == "schema":
+        return schema_conflict(base, current)
+    expected, actual = (
+        state.tables[table].table_version if table in state.tables else None for state in (base, current)
+    )
+    return ReadSetConflict(
+        f"{table} changed while this write was being made: it was at version {expected} and is at {actual}",
+        hint="read again and decide again",
+        member=table,
+        expected=expected,
+        actual=actual,
+    )

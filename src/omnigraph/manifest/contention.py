@@ -60,6 +60,8 @@ class Contention:
             self.turn_after = TURN_AFTER_LONG
         else:
             self.turn_after = 0 if has_rivals and not self._turns.needs_knock else TURN_AFTER
+        self.is_held = False
+        """True while this change holds the turn, and no other process can."""
         self._stack = ExitStack()
 
     def __enter__(self) -> Contention:
@@ -78,7 +80,7 @@ class Contention:
                 self._turns.note_lost(self._location)
             if attempt == self.turn_after:
                 seconds = max(TURN_SECONDS_MIN, TURN_FACTOR * longest)
-                self._stack.enter_context(self._turns.hold(self._location, seconds))
+                self.is_held = self._stack.enter_context(self._turns.hold(self._location, seconds))
                 if self._turns.needs_knock:
                     self._knock()
             elif 0 < attempt < self.turn_after:

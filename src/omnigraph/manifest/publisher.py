@@ -8,6 +8,7 @@ A failure of the store proves neither of the first two, so the publisher looks t
 - Writers of one process that wait for the same branch are published in one swap. Each keeps its own commit and outcome.
   Independent inserts among them are also staged together, as one wave (``Share``): their files are written in parallel,
   and once, on a base that no writer before them makes obsolete.
+- Processes of one machine that meet on a branch offer their changes to the one whose turn it is (``offered``).
 - A lost swap is retried on the newest state. ``history.rebase`` decides whether the plan still holds there.
 - Files are staged and durable before the swap; a failed write leaves only garbage, which cleanup deletes.
 """
@@ -17,6 +18,7 @@ from __future__ import annotations
 import logging
 import threading
 import time
+from collections.abc import Sequence
 from dataclasses import field, replace
 
 from omnigraph.core.classes.dataclass import dataclass
@@ -26,21 +28,19 @@ from omnigraph.errors import (
     NotFoundError,
     OmnigraphError,
     OutcomeUnknown,
-    PreconditionFailed,
-    ReadSetConflict,
     StorageError,
 )
 from omnigraph.history.plan import PublishPlan, apply_plan
-from omnigraph.history.rebase import Decision, decide
+from omnigraph.history.rebase import Decision, check_precondition, conflict, decide
 from omnigraph.history.state import ManifestState
 from omnigraph.manifest.branches import check_confirmed
 from omnigraph.manifest.commit_log import commits_since, find_by_idempotency_key, find_commit, spill
 from omnigraph.manifest.contention import Contention
 from omnigraph.manifest.fences import Fenced
 from omnigraph.manifest.layout import DELETED, WITHDRAWN
-from omnigraph.manifest.queue import Door, Published, Restage, Share, StageWave, Ticket
+from omnigraph.manifest.queue import Door, Offering, Published, Restage, Share, StageWave, Ticket
 from omnigraph.manifest.reader import Manifests
-from omnigraph.manifest.replacement import replace_state, settle
+from omnigraph.manifest.replacement import confirm, replace_state, settle
 from omnigraph.storage.publish.swap import SwapLost, SwapNotDurable, SwapUnclear
 
 _logger = logging.getLogger(__name__)
@@ -64,14 +64,20 @@ class Publisher:
         return door is not None and door.is_crowded
 
     def publish(
-        self, plan: PublishPlan, restage: Restage, seconds: float = 0.0, share: Share | None = None
+        self,
+        plan: PublishPlan,
+        restage: Restage,
+        seconds: float = 0.0,
+        share: Share | None = None,
+        offering: Offering | None = None,
     ) -> Published:
         """Publish the plan, rebasing it after every lost swap. ``seconds`` is the time that preparing the plan took.
 
-        A ``share`` is staged here, with those of other writers that wait; its plan is an outline without writes.
+        A ``share`` is staged here, with those of other writers that wait; its plan is an outline without writes. With
+        an ``offering`` another process may publish it.
         """
         door = self._door(plan.base.incarnation)
-        ticket = Ticket(plan, restage, seconds, share, is_staged=share is None)
+        ticket = Ticket(plan, restage, seconds, share, is_staged=share is None, offering=offering)
         if door.enter(ticket):
             try:
                 # The queue may be longer than a group, and then this ticket is not in the first batch.
@@ -114,18 +120,46 @@ class Publisher:
 
     def _publish_some(self, door: Door, incarnation: str, batch: list[Ticket]) -> None:
         """Try until at least one ticket is closed, or all attempts are lost."""
+        if not self._publish_in_turn(door, incarnation, batch, batch if door.has_rivals else ()):
+            # The process that took the offer could not publish it.
+            self._publish_in_turn(door, incarnation, batch, ())
+
+    def _publish_in_turn(self, door: Door, incarnation: str, batch: list[Ticket], offered: Sequence[Ticket]) -> bool:
+        """The same; False if another process took the offer of this one and has published nothing of it."""
+        # Imported when a group is published: a program that reads does without it.
+        from omnigraph.manifest.offered import OwnOffer, take
+
         seconds = max(ticket.seconds for ticket in batch)
-        swaps_max = self.manifests.store.tuning.swaps_max
-        with Contention(self.manifests, incarnation, swaps_max, seconds, has_rivals=door.has_rivals) as attempts:
-            for attempt in attempts:
-                known = self.manifests.warm(incarnation)
-                # While this writer waited for its turn other processes may have published. A swap on an outdated
-                # state would be lost, and the turn wasted.
-                state = known if attempt < attempts.turn_after else self.manifests.fresh(incarnation)
-                self._try(state, batch)
-                door.note_rivals(was_overtaken=attempt > 0 or state.version != known.version)
-                if not all(ticket.is_open for ticket in batch):
-                    return
+        tuning = self.manifests.store.tuning
+        with OwnOffer(self.manifests, incarnation, offered) as offer:
+            offer.settle()
+            if not any(ticket.is_open for ticket in batch):
+                door.note_rivals(was_overtaken=True)
+                return True
+            with Contention(
+                self.manifests, incarnation, tuning.swaps_max, seconds, has_rivals=door.has_rivals
+            ) as attempts:
+                for attempt in attempts:
+                    if offer.withdraw(is_held=attempts.is_held):
+                        # Read without the turn: the writers behind this one wait for it.
+                        break
+                    known = self.manifests.warm(incarnation)
+                    # While this writer waited for its turn other processes may have published. A swap on an outdated
+                    # state would be lost, and the turn wasted.
+                    state = known if attempt < attempts.turn_after else self.manifests.fresh(incarnation)
+                    others = (
+                        take(self.manifests, state, batch, tuning.published_commits_max) if attempts.is_held else ()
+                    )
+                    self._try(state, [*batch, *others])
+                    is_overtaken = attempt > 0 or state.version != known.version
+                    door.note_rivals(was_overtaken=is_overtaken or bool(others))
+                    if not all(ticket.is_open for ticket in batch):
+                        return True
+                else:
+                    return True
+            door.note_rivals(was_overtaken=True)
+            offer.look()
+            return not all(ticket.is_open for ticket in batch)
 
     def _try(self, current: ManifestState, batch: list[Ticket]) -> None:
         """One swap for all open tickets, each rebased on the commits of those before it.
@@ -329,6 +363,8 @@ class Publisher:
         made = next((commit for commit in since if commit.id == plan.info.id), None)
         if made is not None:
             # The store applied an earlier attempt, its response was lost, and the retry was reported as a lost swap.
+            # Or another process has published what this one had offered.
+            confirm(self.manifests, state, made.id)
             return Published(made, state)
         if state.branch != plan.base.branch:
             gone = {DELETED: "deleted", WITHDRAWN: "withdrawn"}.get(state.branch)
@@ -344,41 +380,3 @@ class Publisher:
         if state.unconfirmed is not None:
             check_confirmed(self.manifests, state)
         return None
-
-
-def check_precondition(state: ManifestState, expected_head: str | None) -> None:
-    """Refuse a write whose caller expects another head."""
-    if expected_head is not None and state.head != expected_head:
-        raise PreconditionFailed(
-            f"the head of {state.branch} is {state.head}, not {expected_head}",
-            hint="read again and decide again",
-            expected=expected_head,
-            actual=state.head,
-        )
-
-
-def schema_conflict(base: ManifestState, current: ManifestState, reason: str | None = None) -> ReadSetConflict:
-    """The error for a schema that changed under a write which does not fit the new one."""
-    return ReadSetConflict(
-        f"the schema of {base.branch} changed while this write was being made" + (f": {reason}" if reason else ""),
-        hint="look at the new schema and decide again",
-        member="schema",
-        expected=base.schema_digest,
-        actual=current.schema_digest,
-    )
-
-
-def conflict(table: str, base: ManifestState, current: ManifestState) -> ReadSetConflict:
-    """The error for a table that changed under a write which cannot be rebased."""
-    if table == "schema":
-        return schema_conflict(base, current)
-    expected, actual = (
-        state.tables[table].table_version if table in state.tables else None for state in (base, current)
-    )
-    return ReadSetConflict(
-        f"{table} changed while this write was being made: it was at version {expected} and is at {actual}",
-        hint="read again and decide again",
-        member=table,
-        expected=expected,
-        actual=actual,
-    )

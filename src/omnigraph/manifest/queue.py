@@ -14,7 +14,7 @@ from typing import Final, Protocol
 from omnigraph.core.classes.dataclass import dataclass
 from omnigraph.core.commit import GraphCommit
 from omnigraph.errors import OutcomeUnknown
-from omnigraph.history.plan import PublishPlan
+from omnigraph.history.plan import CommitInfo, PublishPlan
 from omnigraph.history.rebase import Decision
 from omnigraph.history.state import ManifestState
 from omnigraph.manifest.reader import Capture
@@ -37,6 +37,18 @@ class Share(Protocol):
 
         Raises what the writer would report, for example a violation.
         """
+        ...
+
+
+class Offering(Protocol):
+    """A change as a text that other processes can prepare, and the way to read such texts."""
+
+    def text(self) -> str | None:
+        """The change; None if only this process can prepare it."""
+        ...
+
+    def receive(self, text: str, info: CommitInfo) -> Share | None:
+        """The change of another process; None if it cannot be prepared here."""
         ...
 
 
@@ -76,6 +88,8 @@ class Ticket:
     """The change that is to be staged in a wave."""
     is_staged: bool = True
     """False if ``plan`` is an outline without writes."""
+    offering: Offering | None = None
+    """The change for other processes, which may publish it in their turn."""
     lost_swaps: int = 0
     unclear: tuple[int, str] | None = None
     published: Published | None = None

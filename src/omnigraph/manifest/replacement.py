@@ -9,12 +9,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
+from omnigraph.errors import OutcomeUnknown
 from omnigraph.history.plan import PublishPlan
 from omnigraph.history.state import ManifestState, to_rows
 from omnigraph.manifest.layout import rows_to_arrow
 from omnigraph.manifest.reader import Manifests
 from omnigraph.storage.objects.version_names import manifest_file
-from omnigraph.storage.publish.swap import ManifestVersion, swap_manifest
+from omnigraph.storage.publish.swap import ManifestVersion, SwapNotDurable, make_durable, swap_manifest
 from omnigraph.storage.tables.store import Store
 
 
@@ -45,3 +46,11 @@ def settle(store: Store, plan: PublishPlan) -> None:
     """Wait until the files of a plan are stored; raises StorageError if one is not."""
     if store.outbox is not None:
         store.outbox.settle([*(record.path for record in plan.files), *(manifest_file(*it) for it in plan.versions)])
+
+
+def confirm(manifests: Manifests, state: ManifestState, commit_id: str) -> None:
+    """Make a version durable that another process may have published, before a commit in it is reported."""
+    try:
+        make_durable(manifests.store, manifests.location(state.incarnation), state.version)
+    except SwapNotDurable as error:
+        raise OutcomeUnknown(commit_id, f"it is visible but may not be durable: {error}") from error

@@ -20,6 +20,7 @@ from contextlib import ExitStack, suppress
 from dataclasses import dataclass, replace
 from typing import Final, Generic, Protocol, TypeVar
 
+from omnigraph.core.commit import GraphCommit
 from omnigraph.errors import (
     ConflictError,
     ContentionError,
@@ -30,12 +31,11 @@ from omnigraph.errors import (
     StorageError,
 )
 from omnigraph.history.plan import CommitInfo, PublishPlan, TableWrite
-from omnigraph.history.rebase import Decision
+from omnigraph.history.rebase import Decision, check_precondition, conflict, schema_conflict
 from omnigraph.history.state import Fence, ManifestState
 from omnigraph.manifest.branches import check_confirmed
 from omnigraph.manifest.fences import Fenced
-from omnigraph.manifest.publisher import check_precondition, conflict, schema_conflict
-from omnigraph.manifest.queue import Published, Restage, Share
+from omnigraph.manifest.queue import Offering, Published, Restage, Share
 from omnigraph.manifest.reader import Capture
 from omnigraph.write import limits
 from omnigraph.write.context import WriteContext, WriteOptions
@@ -85,7 +85,8 @@ class WriteJob(Generic[P]):
     A writer that relies on more than what ``prepare`` reads and stages declares it: ``since`` is the fence that it knew
     before it wrote its first file or read another branch, and ``renew`` is called before such things are used behind a
     newer fence. ``local`` returns the change by itself, or None if it depends on more than the entities it names. A job
-    that ``is_brief`` is local and takes so little time that it may be prepared while others wait.
+    that ``is_brief`` is local and takes so little time that it may be prepared while others wait. With an ``offering``
+    another process may prepare and publish it; ``made`` then gives from the commit what the writer reports.
     """
 
     incarnation: str
@@ -96,6 +97,8 @@ class WriteJob(Generic[P]):
     renew: Renew | None = None
     local: Callable[[P], LocalChange | None] | None = None
     is_brief: bool = False
+    offering: Offering | None = None
+    made: Callable[[GraphCommit], P] | None = None
 
 
 def prepare(context: WriteContext, job: WriteJob[P]) -> tuple[Capture, P]:
@@ -189,7 +192,10 @@ def _commit_in_turn(
 
     published: Published | None = None
     with suppress(_NothingLeft):
-        published = context.publisher.publish(PublishPlan(job.info, base, (), fence=fence), restage, share=share)
+        plan = PublishPlan(job.info, base, (), fence=fence)
+        published = context.publisher.publish(plan, restage, share=share, offering=job.offering)
+    if job.made is not None and share.prepared is None and published is not None and not published.repeated:
+        return job.made(published.commit), published
     # An earlier commit with the same idempotency key is found without preparing anything.
     return share.prepared or job.prepare(context.manifests.capture(base)), published
 

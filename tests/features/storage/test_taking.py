@@ -99,3 +99,22 @@ def test_only_fragments_with_deletions_and_positions_far_behind_their_start_are_
 def test_a_position_is_the_offset_that_it_has_among_the_live_rows(dead: list[int]) -> None:
     live = [offset for offset in range(10) if offset not in dead]
     assert live_offsets(np.array(dead, np.int64), np.arange(len(live))).tolist() == live
+
+
+def test_values_of_a_large_local_table_that_lie_close_together_are_read_at_once(tmp_path: Path) -> None:
+    rows = 200_000
+    numbers = np.random.default_rng(5).permutation(rows)
+    texts = pa.array([f"person-{number:09d}" for number in numbers])
+    table = lance.write_dataset(pa.table({"number": numbers, "text": texts}), tmp_path / "t")
+    store = Store(tmp_path, durability="os")
+    pin = TablePin("node:T", "t", table.version, 1, rows)
+    positions = np.arange(3, rows, 200)
+    names = ["number", "text"]
+    usual, taking = store.open_pin(pin), store.open_to_take(pin)
+    assert store.open_to_take(pin) is taking
+    found = usual.take(positions, columns=names)
+    usual_reads = usual.io_stats_incremental().read_iops
+    taking.io_stats_incremental()
+    assert take(store, pin, positions, names).to_pylist() == found.to_pylist()
+    reads = taking.io_stats_incremental().read_iops
+    assert reads * 2 < usual_reads

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from tests.promises.crash.cells import CELLS, Cell, describe
 from tests.promises.crash.observe import Options, Seen, check_sound, look
-from tests.promises.crash.writers import CREATE, SESSION, WRITERS, build, open_counted
+from tests.promises.crash.writers import CREATE, KILLED, SESSION, WRITERS, build, open_counted
 from tests.support.faults import python, run, trace
 from tests.support.faults.fault import FileFault, KillAt, RequestFault
 from tests.support.faults.s3 import Bucket, Server
@@ -152,7 +152,7 @@ def _before(writer: str, root: Path) -> Seen | None:
     """What is there right before the write; what the program does to warm up is done for it."""
     if writer == CREATE:
         return None
-    WRITERS[writer].warm(open_counted(root, era=2))
+    KILLED[writer].warm(open_counted(root, era=2))
     return look(str(root))
 
 

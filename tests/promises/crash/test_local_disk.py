@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from tests.promises.crash.sweep import AGED, FSYNC, UNSYNCED, LocalSweep, Place, SessionSweep, sample, walk
-from tests.promises.crash.writers import CREATE, WRITERS
+from tests.promises.crash.writers import CREATE, OFFERED, WRITERS
 from tests.support.faults.fault import FailAt, FailFrom, FileFault, KillAt, PartialWriteAt
 
 pytestmark = pytest.mark.usefixtures("tracing")
@@ -37,6 +37,14 @@ def test_a_killed_or_failed_writer_leaves_the_old_or_the_new_graph(writer: str, 
 def test_what_was_acknowledged_is_there_after_a_kill(tmp_path: Path) -> None:
     sweep = SessionSweep(tmp_path)
     walk(sweep, [KillAt(n) for n in sample(CREATE, len(sweep.calls), 4)])
+
+
+@pytest.mark.parametrize("every", [40, pytest.param(1, marks=[pytest.mark.long, pytest.mark.part("kill-session")])])
+def test_a_killed_holder_of_the_turn_publishes_what_others_offered_with_its_own_or_nothing(
+    tmp_path: Path, every: int
+) -> None:
+    sweep = LocalSweep(OFFERED, tmp_path)
+    walk(sweep, kills(range(1, len(sweep.calls) + 1, every), len(sweep.calls)))
 
 
 @pytest.mark.long

@@ -8,12 +8,12 @@ import json
 import sys
 
 from omnigraph.errors import OmnigraphError
-from tests.promises.crash.writers import CREATE, WRITERS, create_counted, open_counted
+from tests.promises.crash.writers import CREATE, KILLED, create_counted, open_counted
 from tests.support.faults.window import armed
 
 
 def main(name: str, uri: str, durability: str = "fsync") -> dict[str, object]:
-    writer = WRITERS[name]
+    writer = KILLED[name]
     graph = None
     if name != CREATE:
         graph = open_counted(uri, era=2, durability=durability, tuning=writer.tuning)

@@ -7,24 +7,29 @@ crash can be compared with it byte by byte.
 from __future__ import annotations
 
 import atexit
+import json
 import os
 import shutil
 import tempfile
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
+from importlib.metadata import version
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 from lance_namespace.errors import LanceNamespaceError
 
 import omnigraph
+from omnigraph.core.commit import CommitKind
 from omnigraph.core.ids import encode_ulid
 from omnigraph.core.tuning import Tuning
 from omnigraph.engine.graph import Graph
 from omnigraph.namespace import OmnigraphNamespace, stage
 from omnigraph.storage.objects.version_names import lance_version
+from omnigraph.storage.publish.offers import make_offer
 from omnigraph.storage.tables.store import Store
 from omnigraph.write.adopt.versions import OfferedVersion
+from omnigraph.write.context import WriteOptions
 from tests.support.tuning import retuned
 
 SCHEMA = """
@@ -299,6 +304,21 @@ WRITERS: dict[str, Writer] = {
 }
 
 
+def _stand_in_line(graph: Graph) -> None:
+    """Another process waits for its turn, and has offered an insert."""
+    _insert(graph, "first")
+    graph._context.publisher._door(graph.id).note_rivals(was_overtaken=True)
+    info = WriteOptions(actor="other").info(graph._context, CommitKind.MUTATION)
+    change = json.dumps([version("omnigraph"), "add", INSERT, {"name": "eve", "age": 5}])
+    assert make_offer(graph._store.root, "__manifest", json.dumps([["main", asdict(info), change]]).encode())
+
+
+OFFERED = "insert-offered"
+KILLED: dict[str, Writer] = {**WRITERS, OFFERED: Writer(_insert, warm=_stand_in_line)}
+"""With a writer that publishes the offer of another one in its swap. If it cannot read the offer, its own insert is
+published alone, so only kills have the old and the new graph as outcomes."""
+
+
 def _age(graph: Graph) -> None:
     """What a graph has after a while: folded and shortened fragments, indexes, a merge, a branch of another one."""
     for number in range(18):
@@ -319,7 +339,7 @@ def build(name: str, uri: str | os.PathLike[str], is_aged: bool = False) -> None
     graph.load(BASE, "append")
     if is_aged:
         _age(graph)
-    WRITERS[name].prepare(graph)
+    KILLED[name].prepare(graph)
 
 
 SESSION: tuple[Callable[[Graph], object], ...] = (

@@ -21,12 +21,12 @@ from omnigraph.engine.previews import WritePreview
 from omnigraph.engine.results import LoadResult
 from omnigraph.errors import InputError
 from omnigraph.history.plan import CommitInfo
+from omnigraph.history.rebase import schema_conflict
 from omnigraph.history.state import Fence
 from omnigraph.ingest.mapped import read_mapped
 from omnigraph.ingest.reading import Reading
 from omnigraph.manifest import branches, naming
 from omnigraph.manifest.layout import MAIN
-from omnigraph.manifest.publisher import schema_conflict
 from omnigraph.manifest.queue import Published
 from omnigraph.rows.violations import Violations
 from omnigraph.schema.catalog import Catalog

@@ -115,8 +115,11 @@ class Turns(Protocol):
         """Remember that a swap was lost: another writer may hold the turn."""
         ...
 
-    def hold(self, location: str, seconds: float) -> AbstractContextManager[None]:
-        """Hold the turn for about that many seconds. If another writer has it, wait for the end of that turn first."""
+    def hold(self, location: str, seconds: float) -> AbstractContextManager[bool]:
+        """Hold the turn for about that many seconds. If another writer has it, wait for the end of that turn first.
+
+        Gives True only if no other process can hold the turn, not even one that is suspended.
+        """
         ...
 
 

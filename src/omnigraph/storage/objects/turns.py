@@ -65,19 +65,20 @@ class LocalTurns:
         return
 
     @contextmanager
-    def hold(self, location: str, seconds: float) -> Iterator[None]:
+    def hold(self, location: str, seconds: float) -> Iterator[bool]:
         try:
             descriptor = os.open(self._path(location), os.O_RDWR | os.O_CREAT, 0o666)
         except OSError:
-            yield
+            yield False
             return
         try:
-            if _lock(descriptor, fcntl.LOCK_EX):
+            is_locked = _lock(descriptor, fcntl.LOCK_EX)
+            if is_locked:
                 # On a full disk the turn is held without an announced end.
                 with suppress(OSError):
                     os.pwrite(descriptor, f"{time.time() + seconds:020.3f}".encode(), 0)
             self._held.add(location)
-            yield
+            yield is_locked
         finally:
             self._held.discard(location)
             os.close(descriptor)
@@ -161,7 +162,7 @@ class RemoteTurns:
         self._lost.add(location)
 
     @contextmanager
-    def hold(self, location: str, seconds: float) -> Iterator[None]:
+    def hold(self, location: str, seconds: float) -> Iterator[bool]:
         path = f"{location}/{FILE}"
         content = json.dumps({"token": uuid.uuid4().hex, "seconds": seconds}).encode()
         self._wait_until_free(location)
@@ -170,7 +171,7 @@ class RemoteTurns:
             self._objects.create(path, content)
         self._held.add(location)
         try:
-            yield
+            yield False
         finally:
             self._held.discard(location)
             with suppress(OmnigraphError):

@@ -75,6 +75,11 @@ def newest_mark(root: Root, location: str) -> PublishedMark | None:
     return PublishedMark(version, tuple(FileRecord(*record) for record in listed))
 
 
+def newest_marked(root: Root, location: str) -> int:
+    """The version of the newest mark; 0 if there is none."""
+    return max(_versions(root, location), default=0)
+
+
 def _versions(root: Root, location: str) -> list[int]:
     try:
         names = os.listdir(root.local(f"{location}/{DIRECTORY}"))

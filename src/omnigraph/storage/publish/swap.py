@@ -29,12 +29,12 @@ from omnigraph.core.classes.dataclass import dataclass
 from omnigraph.core.hints import verify_hint
 from omnigraph.core.tables import FileRecord
 from omnigraph.errors import CorruptionError, OmnigraphError, StorageError
-from omnigraph.storage.objects.durability import record_files, sync_directories, sync_files, sync_names
+from omnigraph.storage.objects.durability import Durability, record_files, sync_directories, sync_files, sync_names
 from omnigraph.storage.objects.failures import foreign, translated
 from omnigraph.storage.objects.version_names import AHEAD, manifest_file
 from omnigraph.storage.publish.first_version import commit_first
 from omnigraph.storage.publish.newest import has_version, newest_version
-from omnigraph.storage.publish.published import mark_published, newest_mark
+from omnigraph.storage.publish.published import mark_published, newest_mark, newest_marked
 from omnigraph.storage.tables.store import Store
 
 if TYPE_CHECKING:
@@ -170,6 +170,21 @@ def _link_in(
         raise SwapNotDurable(str(error)) from error
     files = (replace(manifest, path=target), *others)
     return _published(store, ManifestVersion(current.location, current.version + 1, files))
+
+
+def make_durable(store: Store, location: str, version: int) -> None:
+    """Make a visible version durable that any process has published; raises SwapNotDurable if that fails.
+
+    A mark proves it. Without one the process that published the version was killed before its last step, or failed.
+    """
+    if not store.root.capabilities.links_versions or store.durability is Durability.OS:
+        return
+    if newest_marked(store.root, location) >= version:
+        return
+    try:
+        sync_names(store.root, f"{location}/_versions", store.durability)
+    except StorageError as error:
+        raise SwapNotDurable(str(error)) from error
 
 
 def _published(store: Store, place: ManifestVersion) -> ManifestVersion:

@@ -32,7 +32,7 @@ Span = tuple[int, int]
 
 def take(store: Store, pin: TablePin, positions: Rows, names: Sequence[str]) -> pa.Table:
     """Columns of the rows at positions, in that order. Positions may repeat; blobs come as Lance describes them."""
-    dataset = store.open_to_read(pin)
+    dataset = store.open_to_take(pin)
     wanted, places = np.unique(positions, return_inverse=True)
     fragments = dataset.get_fragments()
     starts = np.cumsum([0, *(fragment.metadata.num_rows for fragment in fragments)])
