@@ -53,6 +53,10 @@ class Tuning:
     grouped_rows: int = 20_000_000
     """Rows whose hashes the key database groups in one round; fifty million did not fit into memory."""
 
+    known_ids_bytes: int = 384 * 1024 * 1024
+    """Memory for the ids of nodes in which a large load looks up the ends of edges: some eleven million short ids. More
+    are looked up part by part."""
+
     recent_commits_max: int = 64
     """Commits kept in the manifest. Older ones are moved to the commit log, all in one write, so that this is rare."""
 
