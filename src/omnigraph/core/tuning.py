@@ -197,6 +197,10 @@ class Tuning:
     """Nodes from which an analysis on Spark keeps its vectors on executors. Below, the driver holds them, at up to 81
     bytes a node, and every round sends 8 bytes a node: that takes a fraction of the time of exchanging them."""
 
+    hashed_edges_min: int = 2_000_000
+    """Edges from which Spark counts walks over hashes of ids. Whether they are distinct takes a job to find out, which
+    costs more than texts do for fewer edges."""
+
     partition_rows: int = 1_000_000
     """Target rows per Spark task that reads a table; a fragment is never divided."""
 

@@ -28,6 +28,7 @@ from typing import Any, Final
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from omnigraph.rows.keys import MASK, MIX, WORD
 
@@ -40,6 +41,9 @@ SLOT_BYTES: Final = 20
 
 Hashes = npt.NDArray[np.uint64]
 Integers = npt.NDArray[Any]
+
+_SPREAD: Final = np.uint64(MIX[2])
+"""Odd, so that different hashes stay different."""
 
 PADDING: Final = np.zeros(WORD - 1, np.uint8)
 
@@ -109,6 +113,8 @@ class TextSet:
     places: npt.NDArray[np.int32]
     largest: int
     """Slots of the largest bucket."""
+    has_distinct_hashes: bool
+    """Then the texts are distinct too."""
     part: int
     parts: int
 
@@ -142,6 +148,7 @@ class TextSet:
     ) -> TextSet | None:
         """The set of texts by their ascending hashes and the place of each."""
         bits = max(len(ordered) - 1, 1).bit_length()
+        is_distinct = not bool((ordered[1:] == ordered[:-1]).any())
         shorts = ordered.astype(np.uint32)
         buckets = (ordered >> np.uint64(64 - bits)).astype(np.uint32)
         starts = np.concatenate(([0], np.flatnonzero(buckets[1:] != buckets[:-1]) + 1, [len(buckets)]))
@@ -154,7 +161,7 @@ class TextSet:
         # Behind the last bucket as many slots as any text is looked for in: they lead to a text that it does not equal.
         spare = np.zeros(largest, np.int32)
         shorts = np.concatenate((shorts, spare.astype(np.uint32)))
-        return cls(texts, firsts, shorts, np.concatenate((places, spare)), largest, part, parts)
+        return cls(texts, firsts, shorts, np.concatenate((places, spare)), largest, is_distinct, part, parts)
 
     def holds_all(self, column: pa.Array) -> bool:
         """True if all texts of a column without nulls are in the set; of several parts, those of its part."""
@@ -173,14 +180,33 @@ class TextSet:
         return not len(left) and texts.equal_those_at(self.texts, self.places[slots])
 
 
+def starts_of_runs(texts: pa.Array) -> Integers:
+    """The places of texts that differ from the one before them."""
+    changes = pc.not_equal(texts.slice(1), texts.slice(0, len(texts) - 1)).to_numpy(zero_copy_only=False)
+    return np.concatenate((np.zeros(1, np.int64), np.flatnonzero(changes) + 1))
+
+
+def counted_runs(texts: pa.Array, times: Integers) -> tuple[pa.Array, Integers]:
+    """The texts and how often each occurs, with one in place of consecutive equal ones if that saves enough.
+
+    Edges are often sorted by one of their ends.
+    """
+    if len(texts) < 2:
+        return texts, times
+    starts = starts_of_runs(texts)
+    if len(starts) * 4 > len(texts) * 3:
+        return texts, times
+    return texts.take(pa.array(starts)), np.add.reduceat(times, starts)
+
+
 def _of_part(column: pa.Array, part: int, parts: int) -> tuple[TextBytes, Hashes]:
-    """The texts of a part, and their hashes."""
+    """The texts of a part, and their hashes, spread again: those of a bucket of a cluster begin alike."""
     texts = TextBytes.of(column)
     hashed = texts.hashes()
-    if parts == 1:
-        return texts, hashed
-    own = hashed % np.uint64(parts) == np.uint64(part)
-    return TextBytes.of(column.filter(pa.array(own))), hashed[own]
+    if parts > 1:
+        own = hashed % np.uint64(parts) == np.uint64(part)
+        texts, hashed = TextBytes.of(column.filter(pa.array(own))), hashed[own]
+    return texts, hashed * _SPREAD
 
 
 def _passes(lengths: Integers) -> Iterator[tuple[int, Any]]:

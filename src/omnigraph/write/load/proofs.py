@@ -21,7 +21,7 @@ import pyarrow.compute as pc
 
 from omnigraph.rows.arrow_types import ID
 from omnigraph.rows.ends.references import node_references
-from omnigraph.rows.text_set import SLOT_BYTES, Hashes, TextBytes, TextSet
+from omnigraph.rows.text_set import SLOT_BYTES, Hashes, TextBytes, TextSet, starts_of_runs
 from omnigraph.rows.validate import text_column
 from omnigraph.schema.catalog import Catalog, EdgeEnd, EdgeType
 from omnigraph.write import limits
@@ -149,9 +149,5 @@ class EndProofs:
 
 def without_runs(texts: pa.Array) -> pa.Array:
     """The texts, with one in place of consecutive equal ones if that saves enough: edges are often sorted by an end."""
-    if len(texts) < 2:
-        return texts
-    changes = pc.not_equal(texts.slice(1), texts.slice(0, len(texts) - 1))
-    if changes.true_count > len(texts) * 3 // 4:
-        return texts
-    return pa.concat_arrays([texts.slice(0, 1), texts.slice(1).filter(changes)])
+    starts = starts_of_runs(texts) if len(texts) else ()
+    return texts if len(starts) * 4 > len(texts) * 3 else texts.take(pa.array(starts, pa.int64()))
