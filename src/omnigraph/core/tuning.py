@@ -53,6 +53,10 @@ class Tuning:
     grouped_rows: int = 20_000_000
     """Rows whose hashes the key database groups in one round; fifty million did not fit into memory."""
 
+    known_ids_bytes: int = 384 * 1024 * 1024
+    """Memory for the ids of nodes in which a large load looks up the ends of edges: some eleven million short ids. More
+    are looked up part by part."""
+
     recent_commits_max: int = 64
     """Commits kept in the manifest. Older ones are moved to the commit log, all in one write, so that this is rare."""
 
@@ -192,6 +196,10 @@ class Tuning:
     divided_nodes_min: int = 50_000_000
     """Nodes from which an analysis on Spark keeps its vectors on executors. Below, the driver holds them, at up to 81
     bytes a node, and every round sends 8 bytes a node: that takes a fraction of the time of exchanging them."""
+
+    hashed_edges_min: int = 2_000_000
+    """Edges from which Spark counts walks over hashes of ids. Whether they are distinct takes a job to find out, which
+    costs more than texts do for fewer edges."""
 
     partition_rows: int = 1_000_000
     """Target rows per Spark task that reads a table; a fragment is never divided."""

@@ -24,9 +24,6 @@ from omnigraph.storage.tables.row_layout import Fragment
 from omnigraph.storage.tables.store import Store
 
 FORMAT = 1
-WORD = 8
-_MIX = (0x9E3779B97F4A7C15, 0xC2B2AE3D27D4EB4F, 0x165667B19E3779F9)
-_MASK = 2**64 - 1
 
 MAPS_MAX = 256
 """Maps kept open by one process; they are memory-mapped and cost no private memory."""
@@ -42,33 +39,10 @@ Hashes = npt.NDArray[np.uint64]
 
 def hashes(texts: pa.Array) -> Hashes:
     """A 64-bit hash of every text, stable across processes, over eight bytes at a time."""
-    offsets = np.frombuffer(texts.buffers()[1], np.int32)[texts.offset : texts.offset + len(texts) + 1].astype(np.int64)
-    starts, lengths = offsets[:-1], np.diff(offsets)
-    data = texts.buffers()[2]
-    # A sliding view of eight bytes; the end is padded so that the last text has eight as well.
-    bytes_ = np.zeros(0, np.uint8) if data is None else np.frombuffer(data, np.uint8)
-    padded = np.concatenate((bytes_, np.zeros(WORD, np.uint8)))
-    words: Hashes = np.ndarray((len(padded) - WORD + 1,), "<u8", padded, strides=(1,))
-    first, second, third = (np.uint64(number) for number in _MIX)
-    mixed = lengths.astype(np.uint64) * third
-    for done in range(0, int(lengths.max(initial=0)), WORD):
-        longer = np.flatnonzero(lengths > done)
-        rows = slice(None) if len(longer) == len(lengths) else longer
-        left = np.minimum(lengths[rows] - done, WORD).astype(np.uint64)
-        word = words[starts[rows] + done] & (np.uint64(_MASK) >> (np.uint64(64) - left * np.uint64(8)))
-        turned = mixed[rows] ^ (word * first)
-        mixed[rows] = (turned ^ (turned >> np.uint64(29))) * second
-    return mixed ^ (mixed >> np.uint64(32))
+    # Only maps of large fragments need it: most commands start without it.
+    from omnigraph.rows.text_set import TextBytes
 
-
-def hash_text(text: str) -> int:
-    """The same hash of one text."""
-    data = text.encode()
-    mixed = len(data) * _MIX[2] & _MASK
-    for done in range(0, len(data), WORD):
-        turned = mixed ^ (int.from_bytes(data[done : done + WORD], "little") * _MIX[0] & _MASK)
-        mixed = (turned ^ (turned >> 29)) * _MIX[1] & _MASK
-    return mixed ^ (mixed >> 32)
+    return TextBytes.of(texts).hashes()
 
 
 @dataclass(frozen=True)

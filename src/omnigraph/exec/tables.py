@@ -20,9 +20,10 @@ from omnigraph.core.tables import TablePin
 from omnigraph.exec.adjacency import contains
 from omnigraph.exec.coded.codes import Coded, is_codable
 from omnigraph.exec.columns import CACHED_BYTES_MAX, Columns, Spread
-from omnigraph.exec.id_map import IdMaps, hash_text
+from omnigraph.exec.id_map import IdMaps
 from omnigraph.rows.arrow_types import Entity, table_schema
 from omnigraph.rows.ends.references import shown_types
+from omnigraph.rows.keys import hash_text
 from omnigraph.schema.catalog import EdgeType
 from omnigraph.storage.index.indexes import Coverage, IndexKind
 from omnigraph.storage.index.known import known_indexes

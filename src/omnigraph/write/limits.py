@@ -24,6 +24,10 @@ REJECT_ROUNDS_MAX: Final = 100
 """Maximum rounds of checks, each without the rows rejected before. Two rounds are usual: rejected nodes leave edges
 dangling. Violations that remain after the last round fail the load."""
 
+KNOWN_TEXTS_PARTS_MAX: Final = 16
+"""Parts of ids of nodes that ends of edges are looked up in. Each part reads the ends once more; more of them cost as
+much as the database."""
+
 KEYS_AHEAD_BYTES: Final = 16 * 1024 * 1024
 """Read-ahead of key columns, in bytes. The database is slower than any disk, so more would only wait in memory."""
 

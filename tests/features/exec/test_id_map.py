@@ -9,7 +9,8 @@ import pytest
 
 from omnigraph.engine.graph import Graph, create, open_graph
 from omnigraph.exec import id_map, tables
-from omnigraph.exec.id_map import IdMap, IdMaps, hash_text, hashes
+from omnigraph.exec.id_map import IdMap, IdMaps, hashes
+from omnigraph.rows.keys import hash_text
 from tests.support.tuning import retuned
 
 TEXTS = [

@@ -37,7 +37,7 @@ def divided(spark: SparkSession, graph: BothEngines, partitions: int) -> Iterato
     settings = {"spark.sql.shuffle.partitions": str(partitions)}
     fields: dict[str, int] = {}
     if partitions > 1:
-        fields = {"partition_rows": max(1, 24 // partitions), "broadcast_bytes": 1}
+        fields = {"partition_rows": max(1, 24 // partitions), "broadcast_bytes": 1, "hashed_edges_min": 0}
         settings |= {"spark.sql.session.timeZone": "America/New_York", "spark.sql.ansi.enabled": "false"}
     with retuned(graph, **fields), changed(spark, settings):
         yield

@@ -6,8 +6,9 @@ from bisect import bisect_left
 from collections.abc import Callable, Mapping
 
 from omnigraph.exec.cells.values import Cell, array_cells
-from omnigraph.exec.id_map import IdMap, hash_text
+from omnigraph.exec.id_map import IdMap
 from omnigraph.exec.tables import TableView
+from omnigraph.rows.keys import hash_text
 from omnigraph.storage.tables.row_layout import Fragment
 
 Find = Callable[[str], int]

@@ -51,6 +51,10 @@ PACKED_FACTS: Final = 500_000
 """Facts of one emission that a task buffers before it divides them into buckets: about 30 MB, which gives blocks large
 enough to shuffle efficiently."""
 
+PROVEN_BYTES_MAX: Final = 256 * 1024 * 1024
+"""Bytes of the facts of a bucket up to which a task looks them up in memory, instead of in its database. A bucket has
+about a million facts, unless the input repeats a key very often."""
+
 QUERY_BATCH_ROWS: Final = 65_536
 """Batch size, in rows, of a query's table scan: vectorised predicates are faster on large batches."""
 

@@ -72,8 +72,8 @@ def query(
 def query_frame(query: QueryIR, view: GraphView, spark: SparkSession | None = None) -> DataFrame:
     """The rows of a bound query as a frame with the result's columns.
 
-    The frame is lazy, with two exceptions: a search of many hops runs one job per hop, and a text ranking counts the
-    words of its query first.
+    The frame is lazy, with three exceptions: a search of many hops runs one job per hop, a text ranking counts the
+    words of its query first, and a count of walks over many edges first hashes the ids of their nodes.
     """
     from pyspark.sql import functions as f
 

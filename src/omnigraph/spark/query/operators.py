@@ -134,12 +134,14 @@ class RowOperators:
         for step in reversed(steps):
             demands.insert(0, input_demand(step, demands[0]))
         rows = self._start(steps[0], demands[1])
+        salt: str | None = None
         if demand.multiplicity is Multiplicity.COUNTED and self._is_forgotten(steps[0], rows, demand):
             # The start of the walk is not demanded either: aggregate per node after every hop.
+            salt = self.tables.salt_of_walk(steps) if rows is None else None
             for step, above in zip(steps[:-1], demands[1:-1], strict=True):
-                rows = self._follower.arrive(step, rows, above)
+                rows = self._follower.arrive(step, rows, above, salt)
             steps = steps[-1:]
-        return self._follower.count_walks(steps, rows, demand)
+        return self._follower.count_walks(steps, rows, demand, salt)
 
     def _cross(self, operator: CrossJoin, demand: Demand) -> BoundRows:
         left, right = self.rows(operator.left, demand), self.rows(operator.right, demand)

@@ -26,6 +26,7 @@ from omnigraph.rows.arrow_types import DST, ID, SRC
 from omnigraph.rows.ends.references import is_of_type, shown_batch, type_columns
 from omnigraph.schema.catalog import EdgeEnd, EdgeType
 from omnigraph.schema.ir import Pair
+from omnigraph.spark.analytics.node_tables import salted_hashes
 from omnigraph.spark.cluster import limits
 from omnigraph.spark.cluster.python_workers import mapped
 from omnigraph.storage.index.text_index import TextIndex
@@ -105,6 +106,8 @@ class TableRead:
     """Types of source and target: other edges are left out."""
     is_mixed: bool = False
     """True to send nodes of any type as their ends, each as one text with its type."""
+    salt: str | None = None
+    """The salt of the hashes to send in place of the ids of both ends."""
 
     def frame(self, spark: SparkSession, columns: StructType) -> DataFrame:
         """The rows as a lazy frame with these columns."""
@@ -188,7 +191,11 @@ class TableRead:
         if self.ends is not Ends.OUT:
             yield self._batch({**values, NEAR: values[DST], FAR: values[SRC]})
 
-    def _batch(self, values: Mapping[str, pa.Array]) -> pa.RecordBatch:
+    def _batch(self, values: dict[str, pa.Array]) -> pa.RecordBatch:
+        if self.salt is not None:
+            # Spark has no unsigned integers: the same bits with a sign.
+            hashed = {name: pa.array(salted_hashes(values[name], self.salt).view(np.int64)) for name in (NEAR, FAR)}
+            values = {**values, **hashed}
         arrays = [values[name].cast(field.type) for name, field in zip(self.columns, self.schema, strict=True)]
         return pa.RecordBatch.from_arrays(arrays, schema=self.schema)
 

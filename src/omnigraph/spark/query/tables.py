@@ -23,6 +23,7 @@ from omnigraph.schema.ir import Pair
 from omnigraph.spark.cluster.spark_types import arrow_schema, row_bytes, spark_type
 from omnigraph.spark.query.bound_rows import Attribute, BoundRows, Names
 from omnigraph.spark.query.expressions import column
+from omnigraph.spark.query.hashed_ends import salt_of_walk
 from omnigraph.spark.query.scans import FAR, MARK, NEAR, ROW, Computed, Ends, Measured, TableRead, columns_of
 from omnigraph.storage.index.relevance import TextCounts
 from omnigraph.storage.tables.filters import Comparison
@@ -87,13 +88,18 @@ class QueryTables:
         frame, names = self._read(table, item.variable, (ID, *item.columns), None)
         return Nodes(frame, names)
 
-    def edges(self, step: Expand, *, bind: bool, by: str = NEAR) -> Edges:
+    def salt_of_walk(self, steps: Sequence[Expand]) -> str | None:
+        """A salt of hashes that stand for the nodes of a walk; None if its edges are read with ids."""
+        return salt_of_walk(self.spark, self.view, steps)
+
+    def edges(self, step: Expand, *, bind: bool, by: str = NEAR, salt: str | None = None) -> Edges:
         """The edges of a step, seen from its bound end: one row per edge if edges are bound, otherwise one per pair.
 
         ``bind`` adds the attributes of the edge. Pairs are deduplicated in partitions by one of their ends (``by``).
+        With a ``salt``, the ends are hashes.
         """
         if not self.view.is_mixed(step):
-            return self._edges(step, bind=bind, by=by, is_mixed=False)
+            return self._edges(step, bind=bind, by=by, is_mixed=False, salt=salt)
         # Edges of both directions, whose stored types differ: the ends have the types of the step.
         found = self._edges(step, bind=bind, by=by, is_mixed=True)
         assert step.pair is not None
@@ -106,7 +112,7 @@ class QueryTables:
         """The edges of all pairs of types, with types and ids as one text: a walk over them may change the type."""
         return self._edges(step, bind=False, by=NEAR, is_mixed=True)
 
-    def _edges(self, step: Expand, *, bind: bool, by: str, is_mixed: bool) -> Edges:
+    def _edges(self, step: Expand, *, bind: bool, by: str, is_mixed: bool, salt: str | None = None) -> Edges:
         table = self.view.edge_table(step.edge)
         ends, variable = _ends(step), step.edge_variable
         predicate = step.edge_predicate
@@ -124,6 +130,7 @@ class QueryTables:
             distinct_by=by if repeats else None,
             pair=None if is_mixed else stored_pair(step),
             is_mixed=is_mixed,
+            salt=salt,
         )
         if step.visible is not None and is_mixed:
             frame = self._among_visible(frame, (names[NEAR], names[FAR]), step.visible)
@@ -182,15 +189,18 @@ class QueryTables:
         distinct_by: str | None = None,
         pair: Pair | None = None,
         is_mixed: bool = False,
+        salt: str | None = None,
     ) -> tuple[DataFrame, dict[str, str]]:
         """The rows that satisfy a predicate, distinct if requested, and the names of their columns."""
         from pyspark.sql import functions as f
-        from pyspark.sql.types import StructField, StructType
+        from pyspark.sql.types import LongType, StructField, StructType
 
         here, where, rest = _split(table, predicate)
         wanted = tuple(dict.fromkeys([*columns, *columns_of(here)]))
         names = {name: self.names.new() for name in wanted}
-        schema = StructType([StructField(names[name], self._type(table, name)) for name in wanted])
+        hashed = () if salt is None else (NEAR, FAR)
+        types = {name: LongType() if name in hashed else self._type(table, name) for name in wanted}
+        schema = StructType([StructField(names[name], types[name]) for name in wanted])
         tuning = table.store.tuning
         groups = () if predicate == ir.FALSE else fragment_groups(table.store, table.pin, tuning.partition_rows)
         read = TableRead(
@@ -208,6 +218,7 @@ class QueryTables:
             table.entity if isinstance(table.entity, EdgeType) and table.entity.has_types else None,
             pair,
             is_mixed,
+            salt,
         )
         frame = read.frame(self.spark, schema)
         if here is not None:

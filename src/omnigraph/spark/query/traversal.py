@@ -75,11 +75,14 @@ class Follower:
             return rows.over(rows.frame.join(pairs.frame, on))
         return rows.binding(rows.frame.join(pairs.frame, on), {(step.new_variable, ID): pairs.far})
 
-    def arrive(self, step: Expand, rows: BoundRows | None, demand: Demand) -> BoundRows:
-        """The distinct far ends of one hop, with the number of rows that lead to each as multiplicity."""
+    def arrive(self, step: Expand, rows: BoundRows | None, demand: Demand, salt: str | None = None) -> BoundRows:
+        """The distinct far ends of one hop, with the number of rows that lead to each as multiplicity.
+
+        With a ``salt``, nodes are hashes, before and after the hop.
+        """
         from pyspark.sql import functions as f
 
-        edges = self.tables.edges(step, bind=False, by=FAR)
+        edges = self.tables.edges(step, bind=False, by=FAR, salt=salt)
         frame, added = edges.frame, f.count(f.lit(1))
         if rows is not None:
             frame = rows.frame.join(edges.frame, rows.column(near_variable(step)) == f.col(edges.near))
@@ -90,13 +93,13 @@ class Follower:
         number = self.tables.names.new()
         return self._far(step, BoundRows(frame.groupBy(edges.far).agg(added.alias(number)), attributes, number))
 
-    def ways(self, steps: tuple[Expand, ...], demand: Demand) -> tuple[DataFrame, str, str]:
+    def ways(self, steps: tuple[Expand, ...], demand: Demand, salt: str | None = None) -> tuple[DataFrame, str, str]:
         """The nodes at which a walk can start, with the number of walks; returns the frame and its two columns."""
         from pyspark.sql import functions as f
 
         found: tuple[DataFrame, str, str] | None = None
         for step in reversed(steps):
-            edges = self._tested(step, self.tables.edges(step, bind=False, by=NEAR))
+            edges = self._tested(step, self.tables.edges(step, bind=False, by=NEAR, salt=salt))
             frame, added = edges.frame, f.count(f.lit(1))
             if found is not None:
                 onwards, node, number = found
@@ -119,11 +122,13 @@ class Follower:
         nodes = self.tables.nodes(step.new_type, step.new_variable, (), step.predicate)
         return replace(edges, frame=edges.frame.join(nodes.frame, f.col(edges.far) == f.col(nodes.id), "left_semi"))
 
-    def count_walks(self, steps: tuple[Expand, ...], rows: BoundRows | None, demand: Demand) -> BoundRows:
+    def count_walks(
+        self, steps: tuple[Expand, ...], rows: BoundRows | None, demand: Demand, salt: str | None = None
+    ) -> BoundRows:
         """The rows at which a walk can start, with their multiplicities times the number of walks."""
         from pyspark.sql import functions as f
 
-        ways, node, number = self.ways(steps, demand)
+        ways, node, number = self.ways(steps, demand, salt)
         start = near_variable(steps[0])
         exists = demand.multiplicity is Multiplicity.EXISTS
         if rows is None:

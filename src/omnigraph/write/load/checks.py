@@ -26,6 +26,7 @@ from omnigraph.write.load.filling import fill_keys
 from omnigraph.write.load.keys import InputKeys, KeyTable
 from omnigraph.write.load.mode import LoadMode
 from omnigraph.write.load.plan import duplicate_violation, exists_already, exists_violation
+from omnigraph.write.load.proofs import EndProofs, are_distinct
 from omnigraph.write.load.repeats import fold_repeats
 
 
@@ -42,7 +43,7 @@ def settle_duplicates(
     Without ``drops_reported`` the caller removes the rows that were reported.
     """
     for _, table in sorted(keys.tables.items()):
-        if table.is_ascending or not _find_doubtful(keys, table, ["id"]):
+        if table.is_ascending or are_distinct(keys, table, ["id"]) or not _find_doubtful(keys, table, ["id"]):
             continue
         keys.run(
             f'CREATE OR REPLACE TEMP TABLE twice AS SELECT k0 AS id, max("row") AS last FROM {table.name} '
@@ -108,7 +109,7 @@ class GraphChecks:
 
     def run(self) -> None:
         """Every check, in the order of ``rows.validate``."""
-        tables = self.keys.tables
+        tables, ends = self.keys.tables, EndProofs(self.keys, self.catalog, self.committed, self.mode)
         for _, table in sorted(tables.items()):
             table.is_filled = False
             self._find_ids(table)
@@ -120,7 +121,9 @@ class GraphChecks:
                 self._check_unique_in_input(table, columns)
                 self._check_unique_in_graph(table, columns)
             if isinstance(table.entity, EdgeType):
-                self._check_endpoints(table, table.entity)
+                if not ends.are_present(table, table.entity):
+                    self._check_endpoints(table, table.entity)
+                self._check_pairs(table, table.entity)
         for _, table in sorted(tables.items()):
             if self.mode is LoadMode.OVERWRITE and isinstance(table.entity, NodeType):
                 self._check_stranded(table, table.entity)
@@ -166,7 +169,7 @@ class GraphChecks:
         self.violations.add_group((ViolationCode.DUPLICATE_ID, table.entity.table_key, None), count, found)
 
     def _check_unique_in_input(self, table: KeyTable, columns: Sequence[str]) -> None:
-        if not _find_doubtful(self.keys, table, columns):
+        if are_distinct(self.keys, table, columns) or not _find_doubtful(self.keys, table, columns):
             return
         texts = [table.columns[column] for column in columns]
         listed, given = ", ".join(texts), " AND ".join(f"{text} IS NOT NULL" for text in texts)
@@ -233,7 +236,6 @@ class GraphChecks:
                 for id_, text, source, line in samples
             )
             self.violations.add_group((ViolationCode.ENDPOINT, edge.table_key, end.column), count, found)
-        self._check_pairs(table, edge)
 
     def _check_pairs(self, table: KeyTable, edge: EdgeType) -> None:
         """Report edges between types that the edge type does not connect."""

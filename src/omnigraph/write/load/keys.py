@@ -34,6 +34,9 @@ if TYPE_CHECKING:
 Piece = tuple[int, TypedRows]
 """Number of the source, and its rows."""
 
+ReadKeys = Callable[[Sequence[str]], Iterator[Piece]]
+"""Reads some key columns of all rows of a type, in the order in which they were written, as often as it is called."""
+
 
 @dataclass
 class Stream:
@@ -72,6 +75,8 @@ class KeyTable:
     written: int = 0
     superseded: int = 0
     order: IdOrder = field(default_factory=IdOrder)
+    later: ReadKeys | None = None
+    """Reads the rows, whose keys are in the database only when a statement needs them; None if they are there."""
     waiting: list[tuple[int, Piece]] = field(default_factory=list)
     """The ids of rows whose keys are not in the database yet, and the number of the first row of each piece."""
     waiting_bytes: int = 0
@@ -248,10 +253,23 @@ class InputKeys(KeyDatabase):
 
         self.run(f"INSERT INTO {table.name} SELECT * FROM given", given=Stream(table.schema, batches))
 
+    def add_later(self, entity: Entity, rows: int, read: ReadKeys, order: IdOrder) -> None:
+        """Add the keys of many rows that can be read again, at the first statement that needs them, if there is one."""
+        table = self.tables.get(entity.table_key) or self._create(entity)
+        table.written, table.order, table.later = rows, order, read
+
     def _complete(self, statement: str) -> None:
         for table in self.tables.values():
-            if table.waiting and re.search(rf"\b{table.base}\b", statement):
+            if not (table.waiting or table.later) or not re.search(rf"\b{table.base}\b", statement):
+                continue
+            if table.later is not None:
+                self._insert_later(table, table.later)
+            else:
                 self._insert_waiting(table)
+
+    def _insert_later(self, table: KeyTable, read: ReadKeys) -> None:
+        table.later, table.written, table.order = None, 0, IdOrder()
+        self.add_all(table.entity, lambda: read(list(table.columns)))
 
     def _insert_waiting(self, table: KeyTable) -> None:
         waiting, table.waiting = table.waiting, []

@@ -59,6 +59,11 @@ _SCHEMA = pa.schema(
 )
 
 
+def is_of_sources(space: int) -> bool:
+    """True for the sources of an edge table, whose edges are counted."""
+    return space % SPACES_PER_TABLE == SPACES_PER_TABLE - 1
+
+
 class FactRole(IntEnum):
     """The relation of a row to a key."""
 

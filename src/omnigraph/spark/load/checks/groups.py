@@ -1,13 +1,13 @@
-"""Distributed grouping of facts by key: hash-partitioned blocks in the shuffle, a local database in each task.
+"""Distributed grouping of facts by key: hash-partitioned blocks in the shuffle, a local check in each task.
 
 Grouping texts in the JVM costs several times as much as writing the input. Therefore Spark only shuffles opaque blocks.
-Map tasks divide their facts into buckets by a hash of the key. A reduce task groups one bucket with the key database of
-the embedded load, which spills to disk. Only the groups that a check needs become rows of Spark.
+Map tasks divide their facts into buckets by a hash of the key. A reduce task first tries to prove that none of its
+groups matters (``is_clean``). Otherwise it groups the bucket with the key database of the embedded load, which spills
+to disk. Only the groups that a check needs become rows of Spark.
 
 Invariant: all facts of a (space, key) are in one bucket, and all blocks of a bucket reach one task, so every group is
-complete. It holds because the bucket depends on the key alone, and because every process computes the same hash, which
-``Buckets.check`` verifies. A hash collision is harmless: the statement groups by the key itself, and the hash only
-chooses the bucket.
+complete. It holds because the bucket depends on the key alone. A hash collision is harmless: the statement groups by
+the key itself, the proof compares texts, and the hash only chooses the bucket.
 """
 
 from __future__ import annotations
@@ -15,16 +15,17 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
-from itertools import pairwise
+from itertools import chain, pairwise
 from typing import TYPE_CHECKING
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from omnigraph.errors import SparkError
+from omnigraph.rows.text_set import Hashes, TextBytes, TextSet, counted_runs, starts_of_runs
 from omnigraph.spark.cluster import limits
 from omnigraph.spark.cluster.python_workers import mapped
-from omnigraph.spark.load.checks.facts import Emission, FactRole, KeyScan, emitted, run_scans
+from omnigraph.spark.load.checks.facts import Emission, FactRole, KeyScan, emitted, is_of_sources, run_scans
 from omnigraph.storage.tables.store import Store
 from omnigraph.write.load.keys import KeyDatabase, open_keys
 
@@ -36,8 +37,6 @@ BLOCKS = "bucket int, space int, role int, facts binary"
 _BLOCKS = pa.schema([("bucket", pa.int32()), ("space", pa.int32()), ("role", pa.int32()), ("facts", pa.binary())])
 _PACKED = pa.schema([("key", pa.utf8()), ("row", pa.int64()), ("times", pa.int64())])
 _FACTS = pa.schema([("space", pa.int32()), ("role", pa.int32()), *_PACKED])
-_PROBE = "SELECT CAST(hash('omnigraph') % 9223372036854775807 AS BIGINT)"
-"""Hash of a fixed text. DuckDB may change its hash function between versions."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,24 +52,19 @@ class Grouping:
 
 @dataclass(frozen=True, slots=True)
 class Buckets:
-    """The number of buckets, and the driver's hash of a fixed text. Pickled to the executors."""
+    """The number of buckets. Pickled to the executors."""
 
     count: int
-    probe: int
 
     @classmethod
     def for_facts(cls, facts: int, task_facts: int) -> Buckets:
         """The number of buckets that gives grouping tasks of about ``task_facts`` facts."""
-        with open_keys(KeyDatabase, threads=1) as database:
-            return cls(max(1, -(-facts // task_facts)), database.number(_PROBE))
+        return cls(max(1, -(-facts // task_facts)))
 
-    def check(self, database: KeyDatabase) -> None:
-        """Raise if this process hashes differently: equal keys in different buckets would hide violations."""
-        if database.number(_PROBE) != self.probe:
-            raise SparkError(
-                "the executors hash keys differently from the driver",
-                hint="install the same version of duckdb on all machines, or load with checks='driver'",
-            )
+    def starts(self, ordered: Hashes) -> list[int]:
+        """The first place of every bucket among ascending hashes: a bucket is a range of hashes."""
+        bounds = [np.uint64((number << 64) // self.count) for number in range(1, self.count)]
+        return [0, *np.searchsorted(ordered, np.array(bounds, np.uint64)).tolist()]
 
 
 def count_facts(scans: Sequence[KeyScan]) -> int:
@@ -115,64 +109,107 @@ def _by_emission(batch: pa.RecordBatch) -> Iterator[tuple[Emission, pa.RecordBat
 def _pack(buckets: Buckets, facts: Iterator[tuple[Emission, pa.RecordBatch]]) -> Iterator[pa.RecordBatch]:
     """Buffer the facts of each emission until there are enough for blocks of a useful size."""
     waiting: dict[Emission, list[pa.RecordBatch]] = {}
-    with open_keys(KeyDatabase, threads=1) as database:
-        buckets.check(database)
-        for emission, batch in facts:
-            pieces = waiting.setdefault(emission, [])
-            pieces.append(batch)
-            if sum(piece.num_rows for piece in pieces) >= limits.PACKED_FACTS:
-                yield from _divide(database, buckets, emission, waiting.pop(emission))
-        for emission, pieces in waiting.items():
-            yield from _divide(database, buckets, emission, pieces)
+    for emission, batch in facts:
+        pieces = waiting.setdefault(emission, [])
+        pieces.append(batch)
+        if sum(piece.num_rows for piece in pieces) >= limits.PACKED_FACTS:
+            yield from _divide(buckets, emission, waiting.pop(emission))
+    for emission, pieces in waiting.items():
+        yield from _divide(buckets, emission, pieces)
 
 
-def _divide(
-    database: KeyDatabase, buckets: Buckets, emission: Emission, pieces: Sequence[pa.RecordBatch]
-) -> Iterator[pa.RecordBatch]:
+def _divide(buckets: Buckets, emission: Emission, pieces: Sequence[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     """Divide the facts of one emission into one block per bucket.
 
-    Example with two buckets, sorted by bucket:
+    Example with two buckets: references, sorted by their hashes. Bucket 0 has the hashes below 2 ** 63.
 
-    ===  ===  =====  ======
-    key  row  times  bucket
-    ===  ===  =====  ======
-    ann  0    1      0
-    dan  3    1      0
-    bob  1    1      1
-    cid  2    1      1
-    eve  4    1      1
-    ===  ===  =====  ======
+    ======  ===  =====  ======
+    hash    key  times  bucket
+    ======  ===  =====  ======
+    0x0...  dan  1      0
+    0x3...  ann  2      0
+    0x9...  bob  1      1
+    ======  ===  =====  ======
 
-    The run ends of ``bucket`` are [2, 5]. Slices 0:2 and 2:5 become the blocks of buckets 0 and 1.
+    The buckets start at 0 and 2, so the slices 0:2 and 2:3 become the blocks of buckets 0 and 1.
     """
-    given = pa.Table.from_batches(pieces)
-    if not given.num_rows:
-        return
+    keys = pa.concat_arrays([piece.column("key") for piece in pieces])
+    rows = pa.concat_arrays([piece.column("row") for piece in pieces])
+    times = np.ones(len(keys), np.int64)
     # Many edges share an end. Counting references here shrinks the shuffle; checks need only their number.
-    if emission.role >= FactRole.REFERENCE:
-        chosen = 'SELECT key, CAST(NULL AS BIGINT) AS "row", count(*) AS times FROM given GROUP BY key'
-    else:
-        chosen = 'SELECT key, "row", CAST(1 AS BIGINT) AS times FROM given'
-    query = f"SELECT *, CAST(hash(key) % {buckets.count} AS INTEGER) AS bucket FROM ({chosen})"
-    table = pa.Table.from_batches(database.stream(query, given=given)).combine_chunks()
-    # One batch sorted by bucket, so that every bucket is one run and its facts one zero-copy slice.
-    table = table.take(pc.sort_indices(table.column("bucket")))
-    [batch] = table.combine_chunks().to_batches()
-    runs = pc.run_end_encode(batch.column("bucket"))
-    facts, ends = batch.select(_PACKED.names), runs.run_ends.to_pylist()
-    divided = [facts.slice(start, end - start).serialize().to_pybytes() for start, end in pairwise([0, *ends])]
-    constants = [pa.repeat(pa.scalar(value, pa.int32()), len(ends)) for value in (emission.space, emission.role)]
-    yield pa.RecordBatch.from_arrays([runs.values, *constants, pa.array(divided, pa.binary())], schema=_BLOCKS)
+    is_counted = emission.role >= FactRole.REFERENCE
+    if is_counted:
+        keys, times = counted_runs(keys, times)
+        rows = pa.nulls(len(keys), pa.int64())
+    if not len(keys):
+        return
+    hashed = TextBytes.of(keys).hashes()
+    order = np.argsort(hashed)
+    keys, rows, times, hashed = keys.take(pa.array(order)), rows.take(pa.array(order)), times[order], hashed[order]
+    if is_counted:
+        # Equal texts have equal hashes and are neighbours. Where a collision parts them they are counted apart.
+        firsts = starts_of_runs(keys)
+        keys, rows, hashed = keys.take(pa.array(firsts)), rows.slice(0, len(firsts)), hashed[firsts]
+        times = np.add.reduceat(times, firsts)
+    facts = pa.RecordBatch.from_arrays([keys, rows, pa.array(times)], schema=_PACKED)
+    parts = [
+        (bucket, facts.slice(start, end - start))
+        for bucket, (start, end) in enumerate(pairwise([*buckets.starts(hashed), len(hashed)]))
+        if start < end
+    ]
+    blocks_made = pa.array([part.serialize().to_pybytes() for _, part in parts], pa.binary())
+    constants = [pa.repeat(pa.scalar(value, pa.int32()), len(parts)) for value in (emission.space, emission.role)]
+    numbers = pa.array([bucket for bucket, _ in parts], pa.int32())
+    yield pa.RecordBatch.from_arrays([numbers, *constants, blocks_made], schema=_BLOCKS)
 
 
 def _group(grouping: Grouping, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    unpacked = _unpacked(batches)
+    held: list[pa.RecordBatch] = []
+    size = 0
+    for facts in unpacked:
+        held.append(facts)
+        size += facts.nbytes
+        if size > limits.PROVEN_BYTES_MAX:
+            break
+    else:
+        if is_clean(held):
+            return
     with open_keys(KeyDatabase, threads=1) as database:
         # A stream: the database spills groups to disk, so a task holds neither all blocks nor all facts in memory.
-        facts = pa.RecordBatchReader.from_batches(_FACTS, _unpacked(batches))
+        facts = pa.RecordBatchReader.from_batches(_FACTS, chain(held, unpacked))
         yield from database.stream(grouping.statement, facts=facts)
 
 
+def is_clean(facts: Sequence[pa.RecordBatch]) -> bool:
+    """True only if no group of a bucket matters to any check: keys of rows are distinct, and references have one.
+
+    False where it cannot be known from hashes, or if there are facts of other roles or about cardinality.
+    """
+    rows: dict[int, list[pa.Array]] = {}
+    references: dict[int, list[pa.Array]] = {}
+    for batch in facts:
+        if not batch.num_rows:
+            continue
+        space, role = batch.column("space")[0].as_py(), batch.column("role")[0].as_py()
+        if FactRole.COMMITTED < role < FactRole.REFERENCE or is_of_sources(space):
+            return False
+        (references if role >= FactRole.REFERENCE else rows).setdefault(space, []).append(batch.column("key"))
+    if not references.keys() <= rows.keys():
+        return False
+    return all(_is_clean(keys, references.get(space, ())) for space, keys in rows.items())
+
+
+def _is_clean(keys: Sequence[pa.Array], references: Sequence[pa.Array]) -> bool:
+    if not references:
+        ordered = np.sort(np.concatenate([TextBytes.of(column).hashes() for column in keys]))
+        return not bool((ordered[1:] == ordered[:-1]).any())
+    known = TextSet.of(keys)
+    return known is not None and known.has_distinct_hashes and all(known.holds_all(column) for column in references)
+
+
 def _unpacked(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    """The facts of blocks: each batch has one space and one role."""
     for batch in batches:
         for block in batch.select(["space", "role", "facts"]).to_pylist():
             facts = pa.ipc.read_record_batch(pa.py_buffer(block["facts"]), _PACKED)

@@ -6,7 +6,7 @@ many millions of rows this is several times faster than Spark jobs, and it needs
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import partial
 from typing import Any
 
@@ -30,6 +30,7 @@ from omnigraph.write.limits import KEYS_AHEAD_BYTES
 from omnigraph.write.load.bulk import finish_bulk
 from omnigraph.write.load.bulk_plan import BulkInput
 from omnigraph.write.load.checks import settle_duplicates
+from omnigraph.write.load.id_order import IdOrder
 from omnigraph.write.load.keys import InputKeys, Piece, open_keys
 from omnigraph.write.load.reject.checks import Rejecting
 from omnigraph.write.preview import Previewed
@@ -77,12 +78,18 @@ def publish_checked(job: LoadJob, whole: LoadInput, rejects: Rejects | None = No
 
 def _take(keys: SliceKeys, whole: LoadInput) -> None:
     for key, table in whole.tables.items():
-        keys.add_all(table.entity, partial(_keys, whole, table, keys.source(key)))
+        read = partial(_keys, whole, table, keys.source(key))
+        if whole.mode.is_partial:
+            keys.add_all(table.entity, partial(read, _key_columns(table.entity)))
+        else:
+            # The fragments can be read again, so keys wait for a statement that needs them.
+            is_distinct = table.ids is not None
+            keys.add_later(table.entity, table.pin.rows, read, IdOrder(is_distinct, is_distinct))
 
 
-def _keys(whole: LoadInput, table: InputTable, source: int) -> Iterator[Piece]:
-    """Scan the key columns of the input. They are read once, so ``apart`` keeps their files out of Lance's caches."""
-    store, names = whole.store, _key_columns(table.entity)
+def _keys(whole: LoadInput, table: InputTable, source: int, columns: Sequence[str]) -> Iterator[Piece]:
+    """Scan key columns of the input. ``apart`` keeps their files, read once or twice, out of the caches of Lance."""
+    store, names = whole.store, with_types(table.entity, columns)
     omitted = OmittedCells.of(whole, table)
     for fragments in fragment_groups(store, table.pin, store.tuning.partition_rows):
         for batch in scan(
@@ -102,4 +109,4 @@ def _keys(whole: LoadInput, table: InputTable, source: int) -> Iterator[Piece]:
 def _key_columns(entity: Entity) -> list[str]:
     ends = (SRC, DST) if isinstance(entity, EdgeType) else ()
     unique = (column for columns in unique_columns(entity) for column in columns)
-    return with_types(entity, [ID, *ends, *unique])
+    return [ID, *ends, *unique]
