@@ -4,6 +4,7 @@
 
 Every combination of operation, number of clients and number of readers runs against a server of its own process for a
 few seconds. Processor time is that of the server's processes, without the clients. On a busy machine only ratios count.
+``benchmarks.server_floor`` has a point read in parts, ``benchmarks.server_readers`` what readers add to longer reads.
 """
 
 from __future__ import annotations
