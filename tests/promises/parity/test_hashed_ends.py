@@ -1,4 +1,4 @@
-"""Walks whose nodes nobody reads are counted over hashes of ids, with the same answers as over ids."""
+"""Walks whose nodes are not read are counted over hashes of ids, with the same answers as over ids."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Ends of edges as hashes: a walk whose nodes nobody reads is counted over numbers.
+"""Ends of edges as hashes: a walk whose nodes are not read is counted over numbers.
 
 Ids are texts, and comparing, shuffling and grouping texts costs the JVM several times as much as numbers do. Hashes
 stand for ids exactly if no two nodes of a type have the same one, which a job finds out before: with another salt, if
