@@ -77,13 +77,13 @@ class KeyCache:
         return self._fragments.get(key)
 
     def find(
-        self, location: str, dataset: lance.LanceDataset, ids: Iterable[str], readable: Readable
+        self, location: str, dataset: lance.LanceDataset, rows: int, ids: Iterable[str], readable: Readable
     ) -> dict[str, int] | None:
-        """Row addresses of the ids that the table holds, or None if the table is too large for the cache.
+        """Row addresses of the ids that a table with that number of rows holds, or None if it is too large.
 
         ``readable`` opens the version for reading, which is needed only for fragments that are not cached.
         """
-        if dataset.count_rows() > self._table_rows_max:
+        if rows > self._table_rows_max:
             return None
         listed = self._lists.get((location, dataset.version))
         if listed is None:

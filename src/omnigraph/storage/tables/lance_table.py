@@ -118,7 +118,8 @@ class LanceTable:
             if fragments is not None:
                 chosen = [item for item in dataset.get_fragments() if item.fragment_id in fragments]
                 return keys.find_in(self.pin.location, chosen, list(ids), lambda: self._readable)
-            cached = keys.find(self.pin.location, dataset, ids, lambda: self._readable)
+            # The pin knows its rows; counting them would wait for a thread of Lance.
+            cached = keys.find(self.pin.location, dataset, self.pin.rows, ids, lambda: self._readable)
             if cached is not None:
                 return cached
             is_scanned = len(ids) > IDS_PER_FILTER_MAX and len(ids) * SCANNED_SHARE > self.pin.rows
