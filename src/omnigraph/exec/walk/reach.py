@@ -37,7 +37,7 @@ DENSE_SHARE = 64
 """A hop is dense if it touches on average more than one node in this many per start."""
 
 LAST_TIMES = 8
-"""How much thinner the last hop may be: it is only marked, its nodes are neither sorted nor compared with others."""
+"""Factor by which the last hop may be thinner: its nodes are only marked, neither sorted nor compared with others."""
 
 
 class Sink(Protocol):

@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from omnigraph.core.classes.dataclass import dataclass
 from omnigraph.core.decimals import decimal_text
 from omnigraph.core.json_values.texts import plain_json
 from omnigraph.core.temporal import format_date, format_datetime, format_duration, format_time
