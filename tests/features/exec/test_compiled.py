@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
-from dataclasses import dataclass, fields, replace
+from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any
 from unittest.mock import patch
@@ -12,9 +12,11 @@ from unittest.mock import patch
 import pytest
 
 import omnigraph
+from omnigraph.core.classes.dataclass import dataclass
 from omnigraph.engine.graph import Graph, create
 from omnigraph.engine.query import reads
 from omnigraph.errors import CompileError, LimitExceeded, ParameterError, QueryCancelled, UsageError
+from omnigraph.exec.compiled import query as compiled_query
 from omnigraph.exec.compiled.known import EXPRESSIONS, LEFT, OPERATORS, check_known
 from omnigraph.exec.compiled.query import compile_query
 from omnigraph.exec.compiled.recipe import NotCompiled
@@ -63,7 +65,7 @@ def test_a_repeated_lookup_runs_without_the_general_operators(graph: Graph) -> N
 
 
 def test_a_query_that_runs_once_is_not_compiled(graph: Graph) -> None:
-    with patch.object(reads, "compile_query", wraps=compile_query) as compiled:
+    with patch.object(compiled_query, "compile_query", wraps=compile_query) as compiled:
         names(graph)
     assert compiled.call_count == 0
 

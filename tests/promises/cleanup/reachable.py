@@ -1,7 +1,4 @@
-"""Referenced files of a graph, computed without the engine from refs, manifests, pins and fragments.
-
-Only for graphs on local disk whose writers publish one commit a swap.
-"""
+"""Referenced files of a graph on local disk, computed without the engine from refs, manifests, pins and fragments."""
 
 from __future__ import annotations
 
@@ -14,6 +11,9 @@ from typing import Any
 import lance
 
 FIRST = "18446744073709551614.manifest"
+LAST = 2**63
+"""Behind the counter of every commit."""
+
 SPARED = ("__manifest/data/", "__manifest/_transactions/", "__manifest/_beside/", "__manifest/_turn")
 """Garbage of live manifests, which alone is not worth a fence."""
 
@@ -96,30 +96,44 @@ def _dataset_files(root: Path, dataset: lance.LanceDataset, location: str) -> It
             yield from (str(path.relative_to(root)) for path in place.rglob("*") if path.is_file())
 
 
+def pins_at(state: list[dict[str, Any]], place: tuple[str, int, int]) -> set[tuple[str, int]]:
+    """The pins of a commit: those of its swap, without what later commits of the same swap have changed."""
+    pins = {row["location"]: row["lance_version"] for row in state if row["object_type"] in ("table", "log")}
+    made = [json.loads(row["metadata"]) for row in state if row["object_type"] == "graph_commit"]
+    later = [commit for commit in made if commit["manifest"][:2] == [*place[:2]] and commit["manifest"][2] > place[2]]
+    for commit in sorted(later, key=lambda commit: commit["manifest"][2], reverse=True):
+        for _, location, before, *_ in commit["tables"]:
+            pins.pop(location, None)
+            if before is not None:
+                pins[location] = before[0]
+    return set(pins.items())
+
+
 def needed(root: Path) -> set[str]:
     """What must be there, and what may be there for ever."""
     found = {"omnigraph.json"}
     found |= {path for path in files(root) if path.startswith(("refs/", "schemas/", "cleanup/"))}
-    states: set[tuple[Path, int]] = set()
+    # Incarnation, version of its manifest, and the counter of the last commit that counts.
+    states: set[tuple[str, int, int]] = set()
     for incarnation in incarnations(root).values():
         manifest = manifest_of(root, incarnation)
-        states.add((manifest, lance.dataset(uri(manifest)).version))
+        states.add((incarnation, lance.dataset(uri(manifest)).version, LAST))
         found |= {path for path in files(root) if path == f"branches/{incarnation}/named.json"}
         # The names of all versions of a branch that is written to.
         found |= {str(path.relative_to(root)) for path in manifest.glob("_versions/*")}
         mark = manifest / "_published" / f"{lance.dataset(uri(manifest)).version}.json"
         found |= {str(mark.relative_to(root))} & files(root)
     for commit in readable_commits(root).values():
-        incarnation, version, _ = commit["manifest"]
-        states.add((manifest_of(root, incarnation), version))
+        states.add(tuple(commit["manifest"]))
         found |= {path for path, _, _ in commit["files"]}
     pins: set[tuple[str, int]] = set()
-    for manifest, version in states:
-        dataset, state = rows(manifest, version)
+    for place in states:
+        manifest = manifest_of(root, place[0])
+        dataset, state = rows(manifest, place[1])
         location = str(manifest.relative_to(root))
         found |= set(_dataset_files(root, dataset, location))
         found |= {path for path in files(root) if path == f"{location}/_versions/latest_version_hint.json"}
-        pins |= {(row["location"], row["lance_version"]) for row in state if row["object_type"] in ("table", "log")}
+        pins |= pins_at(state, place)
     for location, version in pins:
         dataset = lance.dataset(uri(root / location), version=version)
         found |= set(_dataset_files(root, dataset, location))

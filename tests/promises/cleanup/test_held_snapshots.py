@@ -51,6 +51,7 @@ def on_held(read: Callable[[omnigraph.Graph], object]) -> Callable[[Held], objec
     def act(held: Held) -> object:
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(held.graph, "_at", lambda *_, **__: held.snapshot)
+            patch.setattr("omnigraph.engine.graph.find_head", lambda *_, **__: held.snapshot.state)
             return read(held.graph)
 
     return act
