@@ -25,11 +25,17 @@ class Patterns:
 
     def numbers(self, cells: Cells | None, rows: int) -> pa.Array:
         """The number of every row's pattern."""
-        if cells is None:
+        if cells is None or not rows:
             return pa.repeat(pa.scalar(0, pa.int32()), rows)
-        distinct, inverse = np.unique(cells, axis=0, return_inverse=True)
-        known = np.array([self._number(pattern) for pattern in distinct], np.int32)
-        return pa.array(known[inverse.reshape(-1)])
+        if (cells == cells[0]).all():
+            return pa.repeat(pa.scalar(self._number(cells[0]), pa.int32()), rows)
+        # Millions of rows have few patterns: packed into bytes they are hashed, where comparing cells would sort them.
+        packed = np.packbits(cells, axis=1)
+        form = pa.binary(packed.shape[1])
+        texts = pa.FixedSizeBinaryArray.from_buffers(form, len(packed), [None, pa.py_buffer(packed)])
+        encoded = texts.dictionary_encode()
+        known = [self._number(_unpacked(pattern, cells.shape[1])) for pattern in encoded.dictionary.to_pylist()]
+        return pa.array(known, pa.int32()).take(encoded.indices)
 
     def cells(self, numbers: npt.NDArray[np.int32]) -> Cells:
         """The omitted cells of rows, given the numbers of their patterns."""
@@ -54,6 +60,10 @@ class Patterns:
             self._numbers[key] = len(self._cells)
             self._cells.append(np.array(cells))
         return self._numbers[key]
+
+
+def _unpacked(pattern: bytes, columns: int) -> Cells:
+    return np.unpackbits(np.frombuffer(pattern, np.uint8), count=columns).astype(np.bool_)
 
 
 def sql_list(numbers: Iterable[int]) -> str:
