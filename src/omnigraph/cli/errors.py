@@ -11,6 +11,7 @@ import sys
 import traceback
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
+from typing import Final
 
 import click
 
@@ -18,7 +19,10 @@ from omnigraph.cli.exit_codes import BROKEN_PIPE, FAILED, INTERRUPTED, PRECONDIT
 from omnigraph.cli.show.output import paint, say, say_json
 from omnigraph.errors import OmnigraphError, PreconditionFailed, UsageError
 
-STAMP_PATH = "omnigraph.json"
+OTHER_NAMES: Final = {"--port": "--bind", "--host": "--bind", "--database": "--store", "--db": "--store"}
+"""Names that options have in other programs."""
+
+STAMP_PATH: Final = "omnigraph.json"
 """As in ``manifest.layout``, which imports more than a report of an error needs."""
 
 
@@ -102,23 +106,40 @@ def _report_error(error: OmnigraphError, as_json: bool) -> None:
 
 
 def _report_usage(error: click.UsageError, arguments: Sequence[str], as_json: bool) -> int:
+    if isinstance(error, click.NoSuchOption):
+        error = _suggesting_shown(error)
     # Click lists the choices of an option on separate lines.
     message = " ".join(error.format_message().split()).rstrip(".")
     path = error.ctx.command_path if error.ctx is not None else "omnigraph"
-    hint = _misplaced_graph(error.ctx, arguments) or f"see `{path} --help`"
+    # Errors about one option have classes of their own: what else stands in the arguments is not their cause.
+    hint = _misplaced_graph(error.ctx, arguments) if type(error) is click.UsageError else None
+    hint = hint or f"see `{path} --help`"
     _say_failure(message[:1].lower() + message[1:], code=UsageError.code, hint=hint, as_json=as_json)
     return USAGE
 
 
 def _misplaced_graph(ctx: click.Context | None, arguments: Sequence[str]) -> str | None:
     """A hint for ``omnigraph sql kb.omni "select 1"``: this command takes its graph by an option."""
-    names = {name for param in ctx.command.params for name in param.opts} if ctx is not None else set()
-    if "--store" not in names or "uri" in names or "--store" in arguments:
+    names = _shown_names(ctx)
+    if "--store" not in names or names & {"uri", "graphs"} or "--store" in arguments:
         return None
     for word in arguments:
         if "://" in word or os.path.isfile(os.path.join(word, STAMP_PATH)):
             return f"name the graph by an option: --store {word}"
     return None
+
+
+def _suggesting_shown(error: click.NoSuchOption) -> click.NoSuchOption:
+    """The error with suggestions that the help lists, or the one for a name of other programs."""
+    shown, name = _shown_names(error.ctx), error.option_name
+    other = OTHER_NAMES.get(name)
+    meant = f"No such option {name!r}. Did you mean {other!r}?" if other in shown else None
+    return click.NoSuchOption(name, meant, None if meant else sorted(shown), error.ctx)
+
+
+def _shown_names(ctx: click.Context | None) -> set[str]:
+    taken = [] if ctx is None else [param for param in ctx.command.params if not getattr(param, "hidden", False)]
+    return {name for param in taken for name in param.opts}
 
 
 def _report_bug(error: Exception, as_json: bool) -> int:

@@ -122,10 +122,24 @@ def test_a_graph_in_the_place_of_another_argument_is_recognised(words: list[str]
 
 
 def test_a_surplus_argument_of_a_named_graph_points_to_the_help(graph: Path) -> None:
-    for words in (["snapshot", graph, "x"], ["sql", "select 1", "more", "--store", graph]):
+    for words in (
+        ["snapshot", graph, "x"],
+        ["sql", "select 1", "more", "--store", graph],
+        ["serve", graph, "--prot", "0"],
+        ["sql", graph, "--fromat", "json"],
+    ):
         result = run(*words)
         assert result.exit_code == 2
         assert "--help" in result.stderr
+
+
+def test_an_unknown_option_is_answered_with_one_that_the_help_lists(graph: Path) -> None:
+    for words, suggested in (
+        (["serve", graph, "--port", "0"], "--bind"),
+        (["sql", "select 1", "--db", graph], "--store"),
+    ):
+        assert f"Did you mean '{suggested}'?" in run(*words).stderr
+    assert "'--store'" not in run("serve", graph, "--stor", "x").stderr
 
 
 # --- load ------------------------------------------------------------------------------------------------
