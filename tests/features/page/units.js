@@ -171,7 +171,7 @@
     return [[[...lanesOf([{ graph_branch: "x" }, { graph_branch: null }, { graph_branch: "y" }])]], [[["main", 0], ["x", 1], ["y", 2]]]];
   },
 
-  /** Boxes of a schema keep apart and inside their width. */
+  /** Boxes of a schema keep apart and inside their width, and the names of loops have room above them. */
   async schema({ placed, lines }) {
     const names = Array.from({ length: 14 }, (_, i) => `Type${i}`);
     const catalog = { nodes: names.map((name) => ({ name })), edges: names.map((name, i) => ({ name: `E${i}`, ends: [{ source: name, target: names[(i * 5) % 14] }] })) };
@@ -181,6 +181,11 @@
       const inside = all.every((box) => box.x - box.wide / 2 >= 0 && box.x + box.wide / 2 <= width);
       return inside && lines(catalog, boxes).every((line) => !line.path.includes("NaN"));
     });
-    return [results, [true, true]];
+    const loops = { nodes: [{ name: "A" }], edges: ["x", "y", "z"].map((name) => ({ name, ends: [{ source: "A", target: "A" }] })) };
+    const ends = lines(loops, placed(loops, 360).boxes).map((line) => line.y);
+    return [
+      [...results, Math.min(...ends) >= 12],
+      [true, true, true],
+    ];
   },
 });

@@ -7,6 +7,7 @@ const GAP_Y = 40;
 const ROUNDS = 80;
 const CHAR = 7.4;
 const MARGIN = 26;
+const LOOP = 16;
 
 /** @typedef {{name: string, x: number, y: number, wide: number}} Box */
 /** @typedef {{name: string, path: string, x: number, y: number}} Line */
@@ -56,10 +57,12 @@ export function placed(catalog, width) {
   separate(boxes);
   const left = Math.min(...boxes.map((box) => box.x - box.wide / 2));
   const right = Math.max(...boxes.map((box) => box.x + box.wide / 2));
-  const top = Math.min(...boxes.map((box) => box.y));
+  // Loops and their names stand above a box.
+  const loops = (/** @type {string} */ name) => pairsOf(catalog).filter((pair) => pair.source === name && pair.target === name).length;
+  const top = Math.min(...boxes.map((box) => box.y - Math.max(MARGIN, 20 + LOOP * loops(box.name))));
   // Wide schemas are narrowed to the width of the page; lines cross boxes rather than the page scrolling sideways.
   const fit = Math.min(1, (width - 20) / (right - left));
-  for (const box of boxes) Object.assign(box, { x: (box.x - (left + right) / 2) * fit + width / 2, y: box.y - top + HIGH / 2 + MARGIN });
+  for (const box of boxes) Object.assign(box, { x: (box.x - (left + right) / 2) * fit + width / 2, y: box.y - top + HIGH / 2 });
   if (fit < 1) separate(boxes);
   for (const box of boxes) box.x = Math.min(width - 8 - box.wide / 2, Math.max(8 + box.wide / 2, box.x));
   return { boxes: new Map(boxes.map((box) => [box.name, box])), height: Math.max(...boxes.map((box) => box.y)) + HIGH / 2 + MARGIN };
@@ -82,7 +85,7 @@ export function lines(catalog, boxes) {
     const place = seen.get(pair) ?? 0;
     seen.set(pair, place + 1);
     if (from === to) {
-      const [x, y, high] = [from.x + from.wide / 2 - 30, from.y - HIGH / 2, 20 + place * 16];
+      const [x, y, high] = [from.x + from.wide / 2 - 30, from.y - HIGH / 2, 20 + place * LOOP];
       return [{ name: type.name, path: `M${x - 13} ${y} C${x - 17} ${y - high * 1.3} ${x + 17} ${y - high * 1.3} ${x + 13} ${y - 6}`, x, y: y - high - 4 }];
     }
     const bend = (Math.ceil(place / 2) * (place % 2 ? -1 : 1) + (place ? 0 : 0.001)) * 34 * (type.source < type.target ? 1 : -1);

@@ -6,7 +6,7 @@ import { TypeDot, typesOf, useCatalog } from "../parts/catalog.js";
 import { LoadDialog } from "../parts/load.js";
 import { Empty, Show, useLoaded } from "../parts/loading.js";
 import { SchemaPicture, SchemaTable } from "../parts/schema_picture.js";
-import { Changed, Commit, count, When } from "../parts/values.js";
+import { Changed, Commit, count, counted, When } from "../parts/values.js";
 import { go, link, moment, route, shownCommit } from "../state.js";
 
 const COMMITS_SHOWN = 8;
@@ -16,7 +16,7 @@ const TILES_SHOWN = 24;
 /** The picture of a schema, and the table beside it. @param {{catalog: any}} props */
 function Schema({ catalog }) {
   return html`<section class="card" aria-label="Schema">
-    <header><h2>Schema</h2><span class="quiet tiny">${catalog.nodes.length} node types, ${catalog.edges.length} edge types</span></header>
+    <header><h2>Schema</h2><span class="quiet tiny">${counted(catalog.nodes.length, "node type")}, ${counted(catalog.edges.length, "edge type")}</span></header>
     <${SchemaPicture} catalog=${catalog} onPick=${(/** @type {string} */ name) => go(link("browse", { type: name }))} />
     <details>
       <summary class="quiet">Types and properties as a table</summary>
