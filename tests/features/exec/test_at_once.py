@@ -131,7 +131,7 @@ WALKS = {
 
 @pytest.fixture(scope="module")
 def hub(tmp_path_factory: pytest.TempPathFactory) -> Graph:
-    """`hub` knows 3,000 people, each of whom knows the next one and the one after; `last` knows nobody."""
+    """`hub` knows 3,000 people, each of whom knows the next one and the one after; `last` has no outgoing edge."""
     made = omnigraph.create(
         tmp_path_factory.mktemp("hub") / "g.omni", "node Person { name: String @key }\nedge Knows: Person -> Person"
     )
